@@ -1,0 +1,268 @@
+-- +goose Up
+
+-- What is queued or running is a River job; what is held back is a row of held; what has
+-- ended is an append-only row of node_runs. A node without any of these is pending.
+
+CREATE TABLE ax.namespaces (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL UNIQUE,
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+INSERT INTO ax.namespaces (name) VALUES ('default');
+
+-- A queue's River name is 'q' and its id: River allows only [a-z0-9_-].
+CREATE TABLE ax.queues (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    namespace_id bigint NOT NULL REFERENCES ax.namespaces,
+    name text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (namespace_id, name)
+);
+
+CREATE TABLE ax.workflows (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    namespace_id bigint NOT NULL REFERENCES ax.namespaces,
+    code text COLLATE "C" NOT NULL,
+    version_id bigint,
+    -- The limit of S22; null is unlimited, and such a workflow is never locked to start a run.
+    max_runs integer,
+    max_queued integer,
+    paused_at timestamptz,
+    paused_by text,
+    pause_reason text,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (namespace_id, code)
+);
+
+CREATE TABLE ax.versions (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    workflow_id bigint NOT NULL REFERENCES ax.workflows,
+    number integer NOT NULL,
+    digest bytea NOT NULL,
+    definition json NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    created_by text NOT NULL,
+    UNIQUE (workflow_id, number),
+    UNIQUE (workflow_id, digest)
+);
+ALTER TABLE ax.workflows ADD FOREIGN KEY (version_id) REFERENCES ax.versions;
+
+CREATE TABLE ax.schedules (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    workflow_id bigint NOT NULL REFERENCES ax.workflows,
+    name text NOT NULL,
+    spec json NOT NULL,
+    -- Where an interval is counted from; kept over edits that leave the interval unchanged (S4).
+    anchor timestamptz NOT NULL,
+    next_fire_at timestamptz,
+    removed_at timestamptz,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (workflow_id, name)
+) WITH (fillfactor = 70);
+CREATE INDEX schedules_due ON ax.schedules (next_fire_at) WHERE next_fire_at IS NOT NULL;
+
+-- The specs a schedule has had; a backfill uses the one valid then (S32).
+CREATE TABLE ax.schedule_specs (
+    schedule_id bigint NOT NULL REFERENCES ax.schedules,
+    valid_from timestamptz NOT NULL,
+    spec json,
+    PRIMARY KEY (schedule_id, valid_from)
+);
+
+-- The fire ledger (S9): a row for every expected fire, or for a stretch of them with one reason. Never changed.
+CREATE TABLE ax.fires (
+    schedule_id bigint NOT NULL,
+    scheduled_at timestamptz NOT NULL,
+    kind text NOT NULL DEFAULT 'fire',
+    result text NOT NULL,
+    reason text,
+    run_id bigint,
+    until_at timestamptz,
+    count integer NOT NULL DEFAULT 1,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (schedule_id, scheduled_at, kind)
+);
+
+CREATE SEQUENCE ax.run_seq CACHE 64;
+
+-- +goose StatementBegin
+-- A run id is the database's milliseconds and 20 bits of a sequence: ordered by time, unique below a million runs a millisecond.
+CREATE FUNCTION ax.run_id_at(at timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN floor(extract(epoch FROM at) * 1000)::bigint << 20;
+CREATE FUNCTION ax.next_run_id() RETURNS bigint LANGUAGE sql VOLATILE
+    RETURN ax.run_id_at(clock_timestamp()) | (nextval('ax.run_seq') & 1048575);
+-- +goose StatementEnd
+
+CREATE TABLE ax.runs (
+    id bigint PRIMARY KEY,
+    namespace_id bigint NOT NULL,
+    workflow_id bigint NOT NULL,
+    version_id bigint NOT NULL,
+    state text NOT NULL,
+    -- Clean: nothing but successes so far, so that the fast path may move it. Never set back to true.
+    clean boolean NOT NULL DEFAULT true,
+    limited boolean NOT NULL DEFAULT false,
+    generation integer NOT NULL DEFAULT 1,
+    priority smallint NOT NULL,
+    trigger text NOT NULL,
+    actor text NOT NULL,
+    schedule_id bigint,
+    scheduled_at timestamptz NOT NULL,
+    logical_date date NOT NULL,
+    previous_scheduled_at timestamptz,
+    key text NOT NULL DEFAULT '',
+    params json NOT NULL,
+    warnings integer NOT NULL DEFAULT 0,
+    canceling boolean NOT NULL DEFAULT false,
+    timed_out boolean NOT NULL DEFAULT false,
+    reason text,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    started_at timestamptz,
+    deadline_at timestamptz,
+    finished_at timestamptz
+) WITH (fillfactor = 80);
+CREATE INDEX runs_by_workflow ON ax.runs (workflow_id, id);
+CREATE INDEX runs_by_namespace ON ax.runs (namespace_id, id);
+CREATE INDEX runs_limited ON ax.runs (workflow_id, key, state, id) WHERE limited AND state IN ('queued', 'running');
+CREATE INDEX runs_deadline ON ax.runs (deadline_at) WHERE state = 'running';
+
+-- What somebody wants of a run, consumed by a transaction of its own that holds the run row.
+CREATE TABLE ax.run_intents (
+    run_id bigint NOT NULL,
+    kind text NOT NULL,
+    actor text NOT NULL,
+    reason text,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (run_id, kind)
+);
+
+-- One row an attempt, written in the commit that ends it; also one for each decision that ends a node without a start.
+CREATE TABLE ax.node_runs (
+    run_id bigint NOT NULL,
+    node text COLLATE "C" NOT NULL,
+    shard integer NOT NULL,
+    generation integer NOT NULL,
+    attempt integer NOT NULL,
+    -- The node's state from this row on: a failed attempt that will be repeated reads retrying.
+    state text NOT NULL,
+    outcome text NOT NULL,
+    tolerated boolean NOT NULL DEFAULT false,
+    job_id bigint,
+    worker text,
+    actor text NOT NULL,
+    reason text,
+    error_class text,
+    error_code text,
+    error_message text,
+    output json,
+    holds json,
+    queued_at timestamptz,
+    started_at timestamptz,
+    finished_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (run_id, node, shard, generation, attempt)
+) PARTITION BY RANGE (run_id);
+CREATE TABLE ax.node_runs_rest PARTITION OF ax.node_runs DEFAULT;
+
+-- Arrivals at nodes with several parents, and at the end of the run (node ''), while the run is clean.
+CREATE TABLE ax.node_joins (
+    run_id bigint NOT NULL,
+    node text COLLATE "C" NOT NULL,
+    arrived integer NOT NULL,
+    PRIMARY KEY (run_id, node)
+) WITH (fillfactor = 70);
+
+-- What is held back with its reason, and what runs elsewhere (kind remote). The state is the node's state to readers.
+CREATE TABLE ax.held (
+    run_id bigint NOT NULL,
+    node text COLLATE "C" NOT NULL,
+    shard integer NOT NULL,
+    generation integer NOT NULL,
+    attempt integer NOT NULL,
+    kind text NOT NULL,
+    state text NOT NULL,
+    queue text NOT NULL,
+    job_kind text NOT NULL,
+    priority smallint NOT NULL,
+    due_at timestamptz,
+    worker text,
+    lease_until timestamptz,
+    deadline_at timestamptz,
+    since timestamptz NOT NULL DEFAULT now(),
+    queued_at timestamptz,
+    started_at timestamptz,
+    released_at timestamptz,
+    detail json,
+    PRIMARY KEY (run_id, node, shard)
+) WITH (fillfactor = 70);
+CREATE INDEX held_due ON ax.held (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX held_worker ON ax.held (queue, job_kind, priority, since) WHERE kind = 'worker';
+
+CREATE TABLE ax.dead_letters (
+    run_id bigint NOT NULL,
+    node text COLLATE "C" NOT NULL,
+    shard integer NOT NULL,
+    generation integer NOT NULL,
+    attempts integer NOT NULL,
+    namespace_id bigint NOT NULL,
+    workflow_id bigint NOT NULL,
+    tolerated boolean NOT NULL,
+    error_class text,
+    error_code text,
+    error_message text,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    resolved_at timestamptz,
+    resolution text,
+    PRIMARY KEY (run_id, node, shard, generation)
+);
+CREATE INDEX dead_letters_open ON ax.dead_letters (namespace_id, created_at) WHERE resolved_at IS NULL;
+
+-- One lease row a worker process (S27). The incarnation is the process's River client id.
+CREATE TABLE ax.workers (
+    incarnation text PRIMARY KEY,
+    name text NOT NULL,
+    namespace_id bigint NOT NULL REFERENCES ax.namespaces,
+    -- What it takes: pairs of River queue and job kind are the product of these two.
+    queues text[] NOT NULL,
+    kinds text[] NOT NULL,
+    capacity integer NOT NULL,
+    lease interval NOT NULL,
+    started_at timestamptz NOT NULL DEFAULT now(),
+    beat_at timestamptz NOT NULL DEFAULT now(),
+    stopping boolean NOT NULL DEFAULT false
+) WITH (fillfactor = 50);
+
+CREATE TABLE ax.logs (
+    run_id bigint NOT NULL,
+    node text COLLATE "C" NOT NULL,
+    shard integer NOT NULL,
+    generation integer NOT NULL,
+    attempt integer NOT NULL,
+    seq integer NOT NULL,
+    lines json NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (run_id, node, shard, generation, attempt, seq)
+) PARTITION BY RANGE (run_id);
+CREATE TABLE ax.logs_rest PARTITION OF ax.logs DEFAULT;
+
+-- +goose StatementBegin
+-- Makes the monthly partitions of node_runs and logs for the month of "at" and "ahead" months after it.
+CREATE FUNCTION ax.ensure_partitions(at timestamptz, ahead integer) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    parent text;
+    month timestamp; -- UTC
+    part text;
+BEGIN
+    FOREACH parent IN ARRAY ARRAY['node_runs', 'logs'] LOOP
+        FOR i IN 0..ahead LOOP
+            month := date_trunc('month', at AT TIME ZONE 'UTC') + make_interval(months => i);
+            part := parent || to_char(month, '_YYYY_MM');
+            IF to_regclass('ax.' || part) IS NULL THEN
+                EXECUTE format('CREATE TABLE ax.%I PARTITION OF ax.%I FOR VALUES FROM (%s) TO (%s)', part, parent,
+                    ax.run_id_at(month AT TIME ZONE 'UTC'), ax.run_id_at((month + interval '1 month') AT TIME ZONE 'UTC'));
+            END IF;
+        END LOOP;
+    END LOOP;
+END $$;
+-- +goose StatementEnd
+SELECT ax.ensure_partitions(now(), 2);
