@@ -1,0 +1,130 @@
+package progress
+
+import (
+	"github.com/ax-run/ax/dag"
+)
+
+// Advance is the one place where the fate of nodes and runs is decided. It takes the snapshot of
+// a run and what happened to it, in order, and returns the changes that follow: attempts to start, rows that
+// end nodes, and the end of the run. It changes snap to the state after the steps. It is
+// pure and deterministic; asking with no events decides whatever is decidable, such as the roots of a fresh run.
+//
+// A result for a node that is not running or queued is ignored: the caller's fence has already
+// refused it (S18).
+func Advance(g *dag.Graph, snap *Snapshot, events []Event) []Step {
+	a := advance{g: g, snap: snap}
+	if len(events) == 0 {
+		a.decideAll()
+	}
+	for _, e := range events {
+		a.apply(e)
+	}
+	a.settle()
+	return a.steps
+}
+
+// advance carries one call's work: the nodes whose children must be looked at, and the steps so far.
+type advance struct {
+	g     *dag.Graph
+	snap  *Snapshot
+	dirty []int
+	steps []Step
+}
+
+func (a *advance) apply(e Event) {
+	switch {
+	case e.Result != nil:
+		a.result(e.Result)
+	case e.Cancel != nil:
+		again := a.snap.Run.Canceling
+		a.snap.Run.Canceling = true
+		a.stop(ReasonCanceled, again)
+	case e.Deadline && !a.snap.Run.TimedOut:
+		a.snap.Run.TimedOut = true
+		a.stop(ReasonRunTimeout, false)
+	}
+	a.propagate()
+}
+
+// result moves the node whose attempt ended.
+func (a *advance) result(r *Result) {
+	n := &a.snap.Nodes[r.Node]
+	if !n.State.Live() {
+		return
+	}
+	end := End{Node: r.Node, Generation: n.Generation, Attempt: n.Attempt, Reported: true, Reason: ReasonResult, Err: r.Err}
+	switch {
+	case r.Err != nil:
+		a.failed(n, &end)
+		return
+	case r.Skipped:
+		end.State = Skipped
+	default:
+		end.State = Succeeded
+	}
+	a.end(end)
+}
+
+// failed decides what a failed attempt leads to, in the order of S16: class, retry, on_failure.
+func (a *advance) failed(n *Node, end *End) {
+	node := a.g.At(end.Node).Node
+	if end.Err.Class == Lost {
+		n.Lost++
+	} else {
+		n.Failures++
+	}
+	v := judge(node, n, end.Err, a.snap.Seed^int64(end.Node)<<20)
+	end.Reason = v.reason
+	if v.retry && !a.stopping(node) {
+		end.State = Retrying
+		if v.after == 0 {
+			end.State = Queued
+		}
+		n.Attempt++
+		n.State = end.State
+		a.steps = append(a.steps, Step{End: end}, Step{Start: &Start{Node: end.Node, Generation: n.Generation,
+			Attempt: n.Attempt, After: v.after, Reason: v.reason}})
+		return
+	}
+	end.State, end.Tolerated = Failed, node.OnFailure == dag.SkipNode
+	a.end(*end)
+	if node.OnFailure == dag.AbortRun {
+		a.stop(ReasonAborted, false)
+	}
+}
+
+// stopping reports whether a node of a canceled or timed out run must not begin again.
+func (a *advance) stopping(node *dag.Node) bool {
+	return !node.Finally && (a.snap.Run.Canceling || a.snap.Run.TimedOut)
+}
+
+// end makes a node terminal.
+func (a *advance) end(e End) {
+	n := &a.snap.Nodes[e.Node]
+	n.State, n.Tolerated, n.Attempt = e.State, e.Tolerated, e.Attempt
+	a.steps = append(a.steps, Step{End: &e})
+	a.dirty = append(a.dirty, e.Node)
+}
+
+// start makes a pending node's first attempt due.
+func (a *advance) start(i int, why Reason) {
+	n := &a.snap.Nodes[i]
+	n.State = Queued
+	n.Attempt++
+	a.steps = append(a.steps, Step{Start: &Start{Node: i, Generation: n.Generation, Attempt: n.Attempt, Reason: why}})
+}
+
+// stop cancels everything that has not ended, finally nodes excepted unless a second cancel asks for them too.
+func (a *advance) stop(why Reason, alsoFinally bool) {
+	for i := range a.snap.Nodes {
+		n := &a.snap.Nodes[i]
+		if n.State.Terminal() || a.g.At(i).Node.Finally && !alsoFinally {
+			continue
+		}
+		e := End{Node: i, Generation: n.Generation, Attempt: n.Attempt, State: Canceled, Live: n.State.Live(), Reason: why}
+		if !e.Live {
+			e.Attempt++
+		}
+		a.end(e)
+	}
+}

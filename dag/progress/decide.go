@@ -1,0 +1,119 @@
+package progress
+
+import "github.com/ax-run/ax/dag"
+
+// decideAll looks at every pending node, for a fresh run or one whose facts changed at large.
+func (a *advance) decideAll() {
+	for i := range a.snap.Nodes {
+		a.decide(i)
+	}
+	a.propagate()
+}
+
+// propagate decides the children of every node that ended, until nothing more follows.
+func (a *advance) propagate() {
+	for len(a.dirty) > 0 {
+		i := a.dirty[0]
+		a.dirty = a.dirty[1:]
+		for _, c := range a.g.At(i).Children {
+			a.decide(c)
+		}
+	}
+}
+
+// decide applies the trigger rule of one pending node to its direct parents' present states. Finally
+// nodes are decided by settle.
+func (a *advance) decide(i int) {
+	v := a.g.At(i)
+	n := &a.snap.Nodes[i]
+	if n.State != Pending || v.Node.Finally {
+		return
+	}
+	switch s := Decide(v.Node.TriggerRule, a.tally(v.Parents)); s {
+	case Queued:
+		a.start(i, ReasonRule)
+	case UpstreamFailed, Skipped:
+		a.end(End{Node: i, Generation: n.Generation, Attempt: n.Attempt + 1, State: s, Reason: ReasonUpstream})
+	}
+}
+
+func (a *advance) tally(parents []int) Tally {
+	t := Tally{Total: len(parents)}
+	for _, p := range parents {
+		t.add(&a.snap.Nodes[p])
+	}
+	return t
+}
+
+// settle starts finally nodes once everything else is terminal (S16), in the order of the edges among
+// them, and ends the run when all nodes are terminal (I7).
+func (a *advance) settle() {
+	ordinary, all := a.remaining()
+	if ordinary == 0 && all > 0 {
+		a.startFinally()
+	}
+	if all == 0 && !a.snap.Run.State.Terminal() {
+		a.endRun()
+	}
+}
+
+func (a *advance) remaining() (ordinary, all int) {
+	for i := range a.snap.Nodes {
+		if a.snap.Nodes[i].State.Terminal() {
+			continue
+		}
+		all++
+		if !a.g.At(i).Node.Finally {
+			ordinary++
+		}
+	}
+	return ordinary, all
+}
+
+func (a *advance) startFinally() {
+	for i := range a.snap.Nodes {
+		if a.snap.Nodes[i].State != Pending {
+			continue
+		}
+		if t := a.tally(a.g.At(i).Parents); t.all() {
+			a.start(i, ReasonFinally)
+		}
+	}
+}
+
+// endRun computes the outcome over all nodes, not over leaves (S2).
+func (a *advance) endRun() {
+	end := RunEnd{State: Succeeded, Reason: ReasonAllSucceeded}
+	failed := false
+	for i := range a.snap.Nodes {
+		n := &a.snap.Nodes[i]
+		switch {
+		case n.State == Failed && n.Tolerated:
+			end.Warnings++
+		case n.State == Failed, n.State == UpstreamFailed:
+			failed = true
+		}
+	}
+	switch {
+	case a.snap.Run.Canceling:
+		end.State, end.Reason = Canceled, ReasonCanceled
+	case a.snap.Run.TimedOut:
+		end.State, end.Reason = Failed, ReasonRunTimeout
+	case failed:
+		end.State, end.Reason = Failed, ReasonNodeFailed
+	}
+	a.snap.Run.State = end.State
+	a.steps = append(a.steps, Step{Run: &end})
+}
+
+// Roots are the nodes that start when a run does: those whose rule holds without a parent having ended.
+func Roots(g *dag.Graph) []int {
+	var roots []int
+	for i := range g.Len() {
+		v := g.At(i)
+		if !v.Node.Finally && Decide(v.Node.TriggerRule, Tally{Total: len(v.Parents)}) == Queued {
+			roots = append(roots, i)
+		}
+	}
+	return roots
+}

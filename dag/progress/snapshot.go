@@ -1,0 +1,86 @@
+package progress
+
+import (
+	"time"
+
+	"github.com/ax-run/ax/dag"
+)
+
+// Snapshot is everything Advance may know of a run: its own facts and those of its nodes'
+// newest generations, at one instant, under the run's lock.
+type Snapshot struct {
+	// Now is the database's clock (S37).
+	Now time.Time
+	// Seed spreads jitter; the run id serves.
+	Seed int64
+	Run  Run
+	// Nodes stand in the graph's topological order.
+	Nodes []Node
+}
+
+// Run is a run's own facts.
+type Run struct {
+	State State
+	// Canceling is set from an accepted cancel on, TimedOut from the run's deadline on.
+	Canceling, TimedOut bool
+}
+
+// Node is the facts of one node's newest generation.
+type Node struct {
+	State      State
+	Tolerated  bool
+	Generation int
+	// Attempt is the number of the newest attempt, 0 before the first.
+	Attempt int
+	// Failures and Lost count attempts that ended badly: Failures by their own fault, Lost with their worker (S16).
+	Failures, Lost int
+}
+
+// Fresh is the snapshot of a run that has just begun: every node pending in generation 1.
+func Fresh(g *dag.Graph, now time.Time, seed int64) Snapshot {
+	s := Snapshot{Now: now, Seed: seed, Run: Run{State: Running}, Nodes: make([]Node, g.Len())}
+	for i := range s.Nodes {
+		s.Nodes[i] = Node{State: Pending, Generation: 1}
+	}
+	return s
+}
+
+// Class says who is at fault for a failed attempt (S16).
+type Class string
+
+// The classes. Permanent errors are final at once; the others may be retried. A timeout
+// is the attempt's own; lost means its worker died.
+const (
+	Permanent Class = "permanent"
+	System    Class = "system"
+	Timeout   Class = "timeout"
+	Lost      Class = "lost"
+)
+
+// Error is why an attempt failed.
+type Error struct {
+	Class   Class
+	Code    string
+	Message string
+	// RetryAfter is the server's wish for the next attempt's delay; 0 leaves it to the policy.
+	RetryAfter time.Duration
+}
+
+// Event is something that happened to a run: exactly one field is set.
+type Event struct {
+	Result *Result
+	Cancel *Cancel
+	// Deadline says that the run's timeout has passed.
+	Deadline bool
+}
+
+// Result is how the current attempt of a node ended: with Err nil it succeeded, or with Skipped the body said so.
+type Result struct {
+	Node    int
+	Err     *Error
+	Skipped bool
+	Reason  string
+}
+
+// Cancel is an accepted cancel.
+type Cancel struct{ Actor, Reason string }

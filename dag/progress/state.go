@@ -1,0 +1,81 @@
+// Package progress holds the rules of a run: given a graph, what its nodes are and what
+// just happened, what changes next. Everything here is pure; time is an argument.
+package progress
+
+// State is what a node run or a run is (S2). The values are the stored text.
+type State string
+
+// The states. A run uses queued, running, succeeded, failed, canceled and skipped; a node run all of them.
+const (
+	Pending        State = "pending"
+	Waiting        State = "waiting"
+	Queued         State = "queued"
+	Running        State = "running"
+	Retrying       State = "retrying"
+	Succeeded      State = "succeeded"
+	Failed         State = "failed"
+	Skipped        State = "skipped"
+	UpstreamFailed State = "upstream_failed"
+	Canceled       State = "canceled"
+)
+
+// Terminal reports whether the state never changes except by a rerun or mark.
+func (s State) Terminal() bool {
+	switch s {
+	case Succeeded, Failed, Skipped, UpstreamFailed, Canceled:
+		return true
+	}
+	return false
+}
+
+// Live reports whether the node has something queued, running or held for it.
+func (s State) Live() bool {
+	switch s {
+	case Waiting, Queued, Running, Retrying:
+		return true
+	}
+	return false
+}
+
+// Transition is one edge of the state diagram and what causes it.
+type Transition struct {
+	From, To State
+	Cause    string
+}
+
+// NodeTransitions is every change a node run can make within one generation. Nothing else is a change:
+// a terminal state is left only by a rerun or mark, which begins a new generation (I1).
+var NodeTransitions = []Transition{
+	{Pending, Queued, "its rule holds"},
+	{Pending, Waiting, "its rule holds, but something holds it back"},
+	{Pending, Skipped, "its rule cannot hold any more, nothing failed"},
+	{Pending, UpstreamFailed, "its rule cannot hold any more, something failed"},
+	{Pending, Canceled, "the run was canceled or aborted"},
+	{Waiting, Queued, "released"},
+	{Waiting, Failed, "it waited longer than queue_timeout"},
+	{Waiting, Canceled, "the run was canceled or aborted"},
+	{Queued, Running, "a worker took it"},
+	{Queued, Waiting, "no live worker is left for it"},
+	{Queued, Failed, "it waited longer than queue_timeout"},
+	{Queued, Canceled, "the run was canceled or aborted"},
+	{Running, Succeeded, "the attempt succeeded"},
+	{Running, Skipped, "the body said so"},
+	{Running, Retrying, "the attempt failed and will be repeated later"},
+	{Running, Queued, "the attempt failed or was lost and is repeated at once"},
+	{Running, Waiting, "the attempt was lost and no live worker is left for it"},
+	{Running, Failed, "the last attempt failed"},
+	{Running, Canceled, "the run was canceled or aborted"},
+	{Retrying, Queued, "the delay is over"},
+	{Retrying, Waiting, "the delay is over, but something holds it back"},
+	{Retrying, Canceled, "the run was canceled or aborted"},
+}
+
+// RunTransitions is every change a run can make within one generation.
+var RunTransitions = []Transition{
+	{Queued, Running, "a place among max_runs is free"},
+	{Queued, Skipped, "displaced before it started"},
+	{Queued, Canceled, "canceled before it started"},
+	{Running, Succeeded, "all nodes ended, no failure untolerated"},
+	{Running, Failed, "all nodes ended, a failure untolerated or the run timed out"},
+	{Running, Canceled, "all nodes ended after a cancel"},
+}

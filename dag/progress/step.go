@@ -1,0 +1,62 @@
+package progress
+
+import "time"
+
+// Step is one change that Advance asks for: exactly one field is set. Steps are applied in
+// order and in one transaction (S19).
+type Step struct {
+	Start *Start
+	End   *End
+	Run   *RunEnd
+}
+
+// Start makes an attempt of a node due: at once, or After a delay.
+type Start struct {
+	Node       int
+	Generation int
+	Attempt    int
+	After      time.Duration
+	Reason     Reason
+}
+
+// End writes the row that ends an attempt, or ends a node that never started.
+type End struct {
+	Node       int
+	Generation int
+	Attempt    int
+	// State is the node's state from here on: Retrying or Queued when another attempt follows.
+	State State
+	// Reported means that this row is the event's own result; its times, output and error come with it.
+	Reported  bool
+	Tolerated bool
+	// Live means that something queued, held or running must be removed with it.
+	Live   bool
+	Reason Reason
+	Err    *Error
+}
+
+// RunEnd ends the run.
+type RunEnd struct {
+	State    State
+	Warnings int
+	Reason   Reason
+}
+
+// Reason is why a step happens, from one stable set.
+type Reason string
+
+// The reasons.
+const (
+	ReasonRule         Reason = "rule"
+	ReasonRetry        Reason = "retry"
+	ReasonReroute      Reason = "reroute"
+	ReasonFinally      Reason = "finally"
+	ReasonResult       Reason = "result"
+	ReasonUpstream     Reason = "upstream"
+	ReasonCanceled     Reason = "canceled"
+	ReasonRunTimeout   Reason = "run_timeout"
+	ReasonAborted      Reason = "aborted"
+	ReasonMayHaveRun   Reason = "may_have_run"
+	ReasonAllSucceeded Reason = "all_succeeded"
+	ReasonNodeFailed   Reason = "node_failed"
+)
