@@ -86,13 +86,18 @@ CREATE TABLE ax.fires (
 
 CREATE SEQUENCE ax.run_seq CACHE 64;
 
--- +goose StatementBegin
 -- A run id is the database's milliseconds and 20 bits of a sequence: ordered by time, unique below a million runs a millisecond.
 CREATE FUNCTION ax.run_id_at(at timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN floor(extract(epoch FROM at) * 1000)::bigint << 20;
 CREATE FUNCTION ax.next_run_id() RETURNS bigint LANGUAGE sql VOLATILE
     RETURN ax.run_id_at(clock_timestamp()) | (nextval('ax.run_seq') & 1048575);
--- +goose StatementEnd
+
+-- The arguments of a node run's job: one short string, because River's own columns are costly to fill.
+CREATE FUNCTION ax.job_args(run_id bigint, node text, shard integer, generation integer, attempt integer) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN to_jsonb(run_id::text || ':' || node || ':' || shard::text || ':' || generation::text || ':' || attempt::text);
+-- The unique key of a node run's job: at most one is live, and all live jobs of a run lie in one range of the unique index.
+CREATE FUNCTION ax.job_key(run_id bigint, node text, shard integer) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN int8send(run_id) || decode(md5(node || ':' || shard::text), 'hex');
 
 CREATE TABLE ax.runs (
     id bigint PRIMARY KEY,
