@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ax-run/ax/dag/progress"
+)
+
+// Record is one row of history.
+type Record struct {
+	Attempt             Attempt
+	State               progress.State
+	Outcome             string
+	Tolerated           bool
+	JobID               int64
+	Worker              string
+	Actor, Reason       string
+	Err                 *progress.Error
+	Output              []byte
+	QueuedAt, StartedAt *time.Time
+}
+
+// Begin is an attempt to make due: in Mode job at once, in Mode worker held until a worker is live, in Mode due after Delay.
+type Begin struct {
+	Attempt Attempt
+	Place   Place
+	Mode    Mode
+	Delay   time.Duration
+}
+
+// ModeDue holds an attempt back until its delay is over.
+const ModeDue Mode = "due"
+
+// RunChange is what a moved run is now. Reason "" leaves the reason as it is.
+type RunChange struct {
+	ID                  RunID
+	State               progress.State
+	Reason              string
+	Warnings            int
+	Canceling, TimedOut bool
+}
+
+// Changes is one general commit.
+type Changes struct {
+	Records []Record
+	// Drops are nodes whose live row goes without a result.
+	Drops  []Attempt
+	Begins []Begin
+	Runs   []RunChange
+	// Intents are consumed: the runs they were for.
+	Intents []RunID
+}
+
+// Apply writes changes to runs that the caller has locked with LockRuns. It is the only place where the general path's
+// rows are written.
+func (s *Store) Apply(ctx context.Context, tx pgx.Tx, c Changes) error {
+	b := &pgx.Batch{}
+	if len(c.Drops) > 0 {
+		b.Queue(moves["drop"], attemptKeys(c.Drops)...)
+	}
+	if len(c.Records) > 0 {
+		b.Queue(moves["append"], recordArgs(c.Records)...)
+	}
+	if len(c.Begins) > 0 {
+		b.Queue(moves["start"], beginArgs(c.Begins)...)
+	}
+	if len(c.Runs) > 0 {
+		b.Queue(moves["runs"], runArgs(c.Runs)...)
+	}
+	if len(c.Intents) > 0 {
+		b.Queue("DELETE FROM ax.run_intents WHERE run_id = ANY ($1::bigint[])", ids(c.Intents))
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("apply changes of %d runs: %w", len(c.Runs), err)
+	}
+	return nil
+}
+
+func attemptKeys(a []Attempt) []any {
+	return []any{
+		column(a, func(k *Attempt) int64 { return int64(k.Run) }),
+		column(a, func(k *Attempt) string { return k.Node }),
+		column(a, func(k *Attempt) int32 { return int32(k.Shard) }),
+	}
+}
+
+func recordArgs(r []Record) []any {
+	failure := func(part func(*progress.Error) string) []*string {
+		return column(r, func(r *Record) *string {
+			if r.Err == nil {
+				return nil
+			}
+			s := part(r.Err)
+			return &s
+		})
+	}
+	return append(attemptNumbers(r, func(r *Record) *Attempt { return &r.Attempt }),
+		column(r, func(r *Record) string { return string(r.State) }),
+		column(r, func(r *Record) string { return r.Outcome }),
+		column(r, func(r *Record) bool { return r.Tolerated }),
+		column(r, func(r *Record) *int64 { return orNull(r.JobID) }),
+		column(r, func(r *Record) *string { return orNull(r.Worker) }),
+		column(r, func(r *Record) string { return r.Actor }),
+		column(r, func(r *Record) string { return r.Reason }),
+		failure(func(e *progress.Error) string { return string(e.Class) }),
+		failure(func(e *progress.Error) string { return e.Code }),
+		failure(func(e *progress.Error) string { return e.Message }),
+		column(r, func(r *Record) *string { return jsonText(r.Output) }),
+		column(r, func(r *Record) *time.Time { return r.QueuedAt }),
+		column(r, func(r *Record) *time.Time { return r.StartedAt }),
+	)
+}
+
+// attemptNumbers are the five columns that name an attempt.
+func attemptNumbers[T any](rows []T, of func(*T) *Attempt) []any {
+	return []any{
+		column(rows, func(t *T) int64 { return int64(of(t).Run) }),
+		column(rows, func(t *T) string { return of(t).Node }),
+		column(rows, func(t *T) int32 { return int32(of(t).Shard) }),
+		column(rows, func(t *T) int32 { return int32(of(t).Generation) }),
+		column(rows, func(t *T) int32 { return int32(of(t).Number) }),
+	}
+}
+
+func beginArgs(b []Begin) []any {
+	return append(attemptNumbers(b, func(b *Begin) *Attempt { return &b.Attempt }),
+		column(b, func(b *Begin) string { return b.Place.Kind }),
+		column(b, func(b *Begin) string { return b.Place.Queue }),
+		column(b, func(b *Begin) int16 { return int16(b.Place.Priority) }),
+		column(b, func(b *Begin) string { return string(b.Mode) }),
+		column(b, func(b *Begin) int64 { return b.Delay.Microseconds() }),
+	)
+}
+
+func runArgs(r []RunChange) []any {
+	return []any{
+		column(r, func(r *RunChange) int64 { return int64(r.ID) }),
+		column(r, func(r *RunChange) string { return string(r.State) }),
+		column(r, func(r *RunChange) *string { return orNull(r.Reason) }),
+		column(r, func(r *RunChange) int32 { return int32(r.Warnings) }),
+		column(r, func(r *RunChange) bool { return r.Canceling }),
+		column(r, func(r *RunChange) bool { return r.TimedOut }),
+	}
+}
+
+// orNull is SQL's null for a zero value.
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

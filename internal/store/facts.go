@@ -1,0 +1,129 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// RunFacts are what never changes of a run, as an attempt needs them.
+type RunFacts struct {
+	ID                                 RunID
+	NamespaceID, WorkflowID, VersionID int64
+	Namespace, Workflow, Trigger       string
+	Limited                            bool
+	Params                             []byte
+	ScheduledAt                        time.Time
+	PreviousScheduledAt                *time.Time
+	LogicalDate                        string
+}
+
+// RunFacts reads the facts of some runs; a run that does not exist is absent.
+func (s *Store) RunFacts(ctx context.Context, runs []RunID) ([]RunFacts, error) {
+	rows, err := s.pool.Query(ctx, `SELECT r.id, r.namespace_id, r.workflow_id, r.version_id, n.name, w.code, r.trigger, r.limited,
+			r.params, r.scheduled_at, r.previous_scheduled_at, to_char(r.logical_date, 'YYYY-MM-DD')
+		FROM ax.runs r JOIN ax.workflows w ON w.id = r.workflow_id JOIN ax.namespaces n ON n.id = r.namespace_id
+		WHERE r.id = ANY ($1::bigint[])`, ids(runs))
+	if err != nil {
+		return nil, fmt.Errorf("read %d runs: %w", len(runs), err)
+	}
+	facts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (RunFacts, error) {
+		var f RunFacts
+		return f, row.Scan(&f.ID, &f.NamespaceID, &f.WorkflowID, &f.VersionID, &f.Namespace, &f.Workflow, &f.Trigger, &f.Limited,
+			(*rawJSON)(&f.Params), &f.ScheduledAt, &f.PreviousScheduledAt, &f.LogicalDate)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %d runs: %w", len(runs), err)
+	}
+	return facts, nil
+}
+
+// rawJSON scans a json column as its exact text.
+type rawJSON []byte
+
+// ScanText implements pgtype.TextScanner.
+func (r *rawJSON) ScanText(v pgText) error {
+	*r = nil
+	if v.Valid {
+		*r = []byte(v.String)
+	}
+	return nil
+}
+
+// NodeOutput is what a node of a run produced; Output is nil for null.
+type NodeOutput struct {
+	Run    RunID
+	Node   string
+	Output []byte
+}
+
+// Outputs reads the newest outputs of nodes of runs, pairwise; what has not succeeded is absent.
+func (s *Store) Outputs(ctx context.Context, runs []RunID, nodes []string) ([]NodeOutput, error) {
+	rows, err := s.pool.Query(ctx, `SELECT w.run_id, w.node, n.output::text FROM unnest($1::bigint[], $2::text[]) w (run_id, node)
+		CROSS JOIN LATERAL (
+			SELECT output, state FROM ax.node_runs n WHERE n.run_id = w.run_id AND n.node = w.node AND n.shard = -1
+			ORDER BY generation DESC, attempt DESC LIMIT 1
+		) n WHERE n.state = 'succeeded'`, ids(runs), nodes)
+	if err != nil {
+		return nil, fmt.Errorf("read outputs of %d nodes: %w", len(nodes), err)
+	}
+	outs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (NodeOutput, error) {
+		var o NodeOutput
+		return o, row.Scan(&o.Run, &o.Node, (*rawJSON)(&o.Output))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read outputs of %d nodes: %w", len(nodes), err)
+	}
+	return outs, nil
+}
+
+// ErrNotFound says that what was asked for does not exist.
+var ErrNotFound = errors.New("not found")
+
+// VersionSource is a stored version: the canonical definition and whose it is.
+type VersionSource struct {
+	Workflow, Namespace int64
+	Code, NamespaceName string
+	Number              int
+	Definition          []byte
+}
+
+// VersionSource reads a version by its id. A version never changes, so it may be kept for ever.
+func (s *Store) VersionSource(ctx context.Context, version int64) (VersionSource, error) {
+	var v VersionSource
+	err := s.pool.QueryRow(ctx, `SELECT v.workflow_id, w.namespace_id, w.code, n.name, v.number, v.definition::text
+		FROM ax.versions v JOIN ax.workflows w ON w.id = v.workflow_id JOIN ax.namespaces n ON n.id = w.namespace_id
+		WHERE v.id = $1`, version).Scan(&v.Workflow, &v.Namespace, &v.Code, &v.NamespaceName, &v.Number, (*rawJSON)(&v.Definition))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return v, fmt.Errorf("version %d: %w", version, ErrNotFound)
+	}
+	if err != nil {
+		return v, fmt.Errorf("read version %d: %w", version, err)
+	}
+	return v, nil
+}
+
+// Committed tells which jobs' results are in history: after a commit whose outcome is unknown, theirs was carried out.
+func (s *Store) Committed(ctx context.Context, claims []Claim) (map[int64]bool, error) {
+	rows, err := s.pool.Query(ctx, `SELECT n.job_id FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[], $5::int[], $6::int[])
+			t (job_id, run_id, node, shard, generation, attempt)
+		JOIN ax.node_runs n ON n.run_id = t.run_id AND n.node = t.node AND n.shard = t.shard AND n.generation = t.generation
+			AND n.attempt = t.attempt AND n.job_id = t.job_id`,
+		append([]any{column(claims, func(c *Claim) int64 { return c.Job.ID })},
+			attemptNumbers(claims, func(c *Claim) *Attempt { return &c.Attempt })...)...)
+	if err != nil {
+		return nil, fmt.Errorf("look for committed results: %w", err)
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("look for committed results: %w", err)
+	}
+	set := make(map[int64]bool, len(got))
+	for _, id := range got {
+		set[id] = true
+	}
+	return set, nil
+}

@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ax-run/ax/dag/progress"
+)
+
+// LockedRun is a run's row under its lock.
+type LockedRun struct {
+	ID                                RunID
+	Namespace, Workflow, Version      int64
+	State                             progress.State
+	Clean, Limited                    bool
+	Key                               string
+	Generation                        int
+	Canceling, TimedOut, PastDeadline bool
+	Now                               time.Time
+}
+
+// Claim is a live row that a result wants removed: a job, or with Job zero a remote held row.
+type Claim struct {
+	Job     JobRef
+	Attempt Attempt
+}
+
+// Taken is a live row that was removed, with the times it knew.
+type Taken struct {
+	Attempt             Attempt
+	JobID               int64
+	QueuedAt, StartedAt *time.Time
+	Worker              string
+}
+
+// Fact is what history says of the newest generation of one node.
+type Fact struct {
+	Run                        RunID
+	Node                       string
+	Shard, Generation, Attempt int
+	State                      progress.State
+	Tolerated                  bool
+	Failures, Lost             int
+}
+
+// Live is a queued, running or held row.
+type Live struct {
+	Attempt Attempt
+	State   progress.State
+	JobID   int64
+}
+
+// Locked is everything the general path reads, all of it after the runs were locked.
+type Locked struct {
+	Runs  []LockedRun
+	Taken []Taken
+	Facts []Fact
+	Live  []Live
+}
+
+// LockRuns locks runs in id order, removes the claimed live rows and reads what else there is of
+// the runs, in one round trip.
+func (s *Store) LockRuns(ctx context.Context, tx pgx.Tx, runs []RunID, claims []Claim) (Locked, error) {
+	var l Locked
+	b := &pgx.Batch{}
+	b.Queue(moves["lock"], ids(runs)).Query(collect(&l.Runs, func(r *LockedRun) []any {
+		return []any{&r.ID, &r.Namespace, &r.Workflow, &r.Version, &r.State, &r.Clean, &r.Limited, &r.Key, &r.Generation,
+			&r.Canceling, &r.TimedOut, &r.PastDeadline, &r.Now}
+	}))
+	b.Queue(moves["take"], claimArgs(claims)...).Query(collect(&l.Taken, func(t *Taken) []any {
+		return []any{&t.Attempt.Run, &t.Attempt.Node, &t.Attempt.Shard, &t.Attempt.Number, &orZero{&t.JobID}, &t.QueuedAt, &t.StartedAt,
+			&orEmpty{&t.Worker}}
+	}))
+	b.Queue(moves["facts"], ids(runs)).Query(collect(&l.Facts, func(f *Fact) []any {
+		return []any{&f.Run, &f.Node, &f.Shard, &f.Generation, &f.State, &f.Tolerated, &f.Attempt, &f.Failures, &f.Lost}
+	}))
+	b.Queue(moves["live"], ids(runs)).Query(collect(&l.Live, func(v *Live) []any {
+		return []any{&v.Attempt.Run, &v.Attempt.Node, &v.Attempt.Shard, &v.Attempt.Generation, &v.Attempt.Number, &v.State, &v.JobID}
+	}))
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return l, fmt.Errorf("lock %d runs: %w", len(runs), err)
+	}
+	return l, nil
+}
+
+func claimArgs(claims []Claim) []any {
+	return []any{
+		column(claims, func(c *Claim) int64 { return c.Job.ID }),
+		column(claims, func(c *Claim) int16 { return int16(c.Job.Attempt) }),
+		column(claims, func(c *Claim) int64 { return int64(c.Attempt.Run) }),
+		column(claims, func(c *Claim) string { return c.Attempt.Node }),
+		column(claims, func(c *Claim) int32 { return int32(c.Attempt.Shard) }),
+		column(claims, func(c *Claim) int32 { return int32(c.Attempt.Generation) }),
+		column(claims, func(c *Claim) int32 { return int32(c.Attempt.Number) }),
+	}
+}
+
+// collect reads rows into a slice; targets names the fields of one row in order.
+func collect[T any](into *[]T, targets func(*T) []any) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		for rows.Next() {
+			var row T
+			if err := rows.Scan(targets(&row)...); err != nil {
+				return err
+			}
+			*into = append(*into, row)
+		}
+		return rows.Err()
+	}
+}
+
+// orZero scans a nullable integer, null as 0.
+type orZero struct{ to *int64 }
+
+// ScanInt64 implements pgtype.Int64Scanner.
+func (o *orZero) ScanInt64(v pgInt8) error {
+	*o.to = v.Int64
+	return nil
+}
+
+// orEmpty scans a nullable text, null as "".
+type orEmpty struct{ to *string }
+
+// ScanText implements pgtype.TextScanner.
+func (o *orEmpty) ScanText(v pgText) error {
+	*o.to = v.String
+	return nil
+}

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ax-run/ax/dag/progress"
+)
+
+// NewRun is a run to be written. State is running, or queued when its workflow's limit holds it back (S22).
+type NewRun struct {
+	ID                           RunID
+	Namespace, Workflow, Version int64
+	State                        progress.State
+	Limited                      bool
+	Priority                     int
+	Trigger, Actor               string
+	// Schedule is 0 for a run that no schedule fired.
+	Schedule            int64
+	ScheduledAt         time.Time
+	LogicalDate         string
+	PreviousScheduledAt *time.Time
+	Key                 string
+	Params              []byte
+	// Timeout is the run's own (S17), counted from its start.
+	Timeout time.Duration
+}
+
+// NextRunIDs draws ids for new runs.
+func (s *Store) NextRunIDs(ctx context.Context, tx pgx.Tx, n int) ([]RunID, error) {
+	rows, err := tx.Query(ctx, "SELECT ax.next_run_id() FROM generate_series(1, $1::int)", n)
+	if err != nil {
+		return nil, fmt.Errorf("draw run ids: %w", err)
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowTo[RunID])
+	if err != nil {
+		return nil, fmt.Errorf("draw run ids: %w", err)
+	}
+	return got, nil
+}
+
+// InsertRuns writes new runs and what starts with them.
+func (s *Store) InsertRuns(ctx context.Context, tx pgx.Tx, runs []NewRun, begins []Begin) error {
+	b := &pgx.Batch{}
+	b.Queue(moves["launch"], newRunArgs(runs)...)
+	if len(begins) > 0 {
+		b.Queue(moves["start"], beginArgs(begins)...)
+	}
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("insert %d runs: %w", len(runs), err)
+	}
+	return nil
+}
+
+func newRunArgs(r []NewRun) []any {
+	return []any{
+		column(r, func(r *NewRun) int64 { return int64(r.ID) }),
+		column(r, func(r *NewRun) int64 { return r.Namespace }),
+		column(r, func(r *NewRun) int64 { return r.Workflow }),
+		column(r, func(r *NewRun) int64 { return r.Version }),
+		column(r, func(r *NewRun) string { return string(r.State) }),
+		column(r, func(r *NewRun) bool { return r.Limited }),
+		column(r, func(r *NewRun) int16 { return int16(r.Priority) }),
+		column(r, func(r *NewRun) string { return r.Trigger }),
+		column(r, func(r *NewRun) string { return r.Actor }),
+		column(r, func(r *NewRun) *int64 { return orNull(r.Schedule) }),
+		column(r, func(r *NewRun) time.Time { return r.ScheduledAt }),
+		column(r, func(r *NewRun) string { return r.LogicalDate }),
+		column(r, func(r *NewRun) *time.Time { return r.PreviousScheduledAt }),
+		column(r, func(r *NewRun) string { return r.Key }),
+		column(r, func(r *NewRun) string { return string(r.Params) }),
+		column(r, func(r *NewRun) int64 { return r.Timeout.Microseconds() }),
+	}
+}
+
+// Limit is a limited workflow under its lock.
+type Limit struct {
+	Workflow           int64
+	MaxRuns, MaxQueued int
+}
+
+// Load is how many runs of one key of a limited workflow there are.
+type Load struct {
+	Workflow        int64
+	Key             string
+	Running, Queued int
+}
+
+// LockLimits locks the limited ones among some workflows, in id order, and counts their active runs.
+func (s *Store) LockLimits(ctx context.Context, tx pgx.Tx, workflows []int64) ([]Limit, []Load, error) {
+	var limits []Limit
+	var loads []Load
+	b := &pgx.Batch{}
+	b.Queue(`SELECT id, max_runs, COALESCE(max_queued, 2147483647) FROM ax.workflows
+		WHERE id = ANY ($1::bigint[]) AND max_runs IS NOT NULL ORDER BY id FOR NO KEY UPDATE`, workflows).
+		Query(collect(&limits, func(l *Limit) []any { return []any{&l.Workflow, &l.MaxRuns, &l.MaxQueued} }))
+	b.Queue(moves["admit"], workflows).
+		Query(collect(&loads, func(l *Load) []any { return []any{&l.Workflow, &l.Key, &l.Running, &l.Queued} }))
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return nil, nil, fmt.Errorf("lock limits of %d workflows: %w", len(workflows), err)
+	}
+	return limits, loads, nil
+}
+
+// Startable is a queued run that may start.
+type Startable struct {
+	Run     RunID
+	Version int64
+}
+
+// NextQueued finds the queued runs of some workflows that may start now. The caller holds the workflows' locks, taken in an
+// earlier statement, so that this one sees every run that ended before.
+func (s *Store) NextQueued(ctx context.Context, tx pgx.Tx, workflows []int64) ([]Startable, error) {
+	rows, err := tx.Query(ctx, moves["next"], workflows)
+	if err != nil {
+		return nil, fmt.Errorf("find queued runs: %w", err)
+	}
+	got, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Startable, error) {
+		var st Startable
+		return st, row.Scan(&st.Run, &st.Version)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find queued runs: %w", err)
+	}
+	return got, nil
+}
+
+// BeginRuns turns queued runs into running ones and makes their first attempts due.
+func (s *Store) BeginRuns(ctx context.Context, tx pgx.Tx, runs []RunID, timeouts []time.Duration, begins []Begin) error {
+	b := &pgx.Batch{}
+	b.Queue(moves["begin"], ids(runs), column(timeouts, func(d *time.Duration) int64 { return d.Microseconds() }))
+	if len(begins) > 0 {
+		b.Queue(moves["start"], beginArgs(begins)...)
+	}
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("begin %d runs: %w", len(runs), err)
+	}
+	return nil
+}

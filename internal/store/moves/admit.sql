@@ -1,0 +1,3 @@
+-- How many runs of some limited workflows are running and queued, key by key, under the workflows' locks.
+SELECT workflow_id, key, count(*) FILTER (WHERE state = 'running'), count(*) FILTER (WHERE state = 'queued')
+FROM ax.runs WHERE workflow_id = ANY ($1::bigint[]) AND limited AND state IN ('queued', 'running') GROUP BY workflow_id, key

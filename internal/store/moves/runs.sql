@@ -1,0 +1,7 @@
+-- Writes what moved runs are now; a run that came this way is not clean any more.
+UPDATE ax.runs r SET clean = false, state = t.state, reason = COALESCE(t.reason, r.reason), warnings = t.warnings,
+    canceling = t.canceling, timed_out = t.timed_out,
+    deadline_at = CASE WHEN t.timed_out THEN NULL ELSE r.deadline_at END,
+    finished_at = CASE WHEN t.state IN ('succeeded', 'failed', 'canceled', 'skipped') THEN now() ELSE r.finished_at END
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::int[], $5::bool[], $6::bool[]) AS t (id, state, reason, warnings, canceling, timed_out)
+WHERE r.id = t.id

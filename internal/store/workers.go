@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Worker is a worker process's lease row.
+type Worker struct {
+	// Incarnation names this process, Name what restarts under the same name.
+	Incarnation, Name string
+	Namespace         int64
+	Queues, Kinds     []string
+	Capacity          int
+	// Lease is how long after its last beat the worker counts as live.
+	Lease time.Duration
+}
+
+// RegisterWorker writes the lease row and ends earlier incarnations of the same name at once (S27).
+func (s *Store) RegisterWorker(ctx context.Context, w Worker) error {
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "UPDATE ax.workers SET beat_at = '-infinity' WHERE namespace_id = $1 AND name = $2", w.Namespace, w.Name)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO ax.workers (incarnation, name, namespace_id, queues, kinds, capacity, lease)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`, w.Incarnation, w.Name, w.Namespace, w.Queues, w.Kinds, w.Capacity, w.Lease)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "SELECT pg_notify('ax_workers', '')")
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("register worker %q: %w", w.Name, err)
+	}
+	return nil
+}
+
+// ErrWorkerLost says that others have taken this worker for dead: its attempts are not its own any more.
+var ErrWorkerLost = errors.New("this worker was declared lost")
+
+// Beat renews a worker's lease by the database's clock; what it serves may change with it.
+func (s *Store) Beat(ctx context.Context, w Worker, stopping bool) error {
+	tag, err := s.pool.Exec(ctx, `UPDATE ax.workers SET beat_at = now(), queues = $2, stopping = $3
+		WHERE incarnation = $1 AND beat_at + lease >= now()`, w.Incarnation, w.Queues, stopping)
+	if err != nil {
+		return fmt.Errorf("renew lease of worker %q: %w", w.Name, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return fmt.Errorf("renew lease of worker %q: %w", w.Name, ErrWorkerLost)
+	}
+	return nil
+}
+
+// ForgetWorker removes a lease row once none of its jobs is running.
+func (s *Store) ForgetWorker(ctx context.Context, incarnation string) error {
+	_, err := s.pool.Exec(ctx, `WITH gone AS (
+			DELETE FROM ax.workers w WHERE w.incarnation = $1 AND NOT EXISTS (
+				SELECT FROM ax_river.river_job j WHERE j.state = 'running' AND j.attempted_by[cardinality(j.attempted_by)] = w.incarnation)
+			RETURNING 1)
+		SELECT pg_notify('ax_workers', '') FROM gone`, incarnation)
+	if err != nil {
+		return fmt.Errorf("forget worker %q: %w", incarnation, err)
+	}
+	return nil
+}
+
+// LiveLanes lists what the live workers that take new work serve.
+func (s *Store) LiveLanes(ctx context.Context) ([]Lane, error) {
+	rows, err := s.pool.Query(ctx, `SELECT DISTINCT q, k FROM ax.workers, unnest(queues) q, unnest(kinds) k
+		WHERE beat_at + lease >= now() AND NOT stopping ORDER BY q, k`)
+	if err != nil {
+		return nil, fmt.Errorf("list live workers: %w", err)
+	}
+	lanes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Lane])
+	if err != nil {
+		return nil, fmt.Errorf("list live workers: %w", err)
+	}
+	return lanes, nil
+}
+
+// DeadWorkers lists the incarnations whose lease is over.
+func (s *Store) DeadWorkers(ctx context.Context) ([]string, error) {
+	rows, err := s.pool.Query(ctx, "SELECT incarnation FROM ax.workers WHERE beat_at = '-infinity' OR beat_at + lease < now()")
+	if err != nil {
+		return nil, fmt.Errorf("list dead workers: %w", err)
+	}
+	dead, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("list dead workers: %w", err)
+	}
+	return dead, nil
+}
+
+// Orphans lists running jobs, at most limit, whose worker is dead or unknown.
+func (s *Store) Orphans(ctx context.Context, limit int) ([]Claim, error) {
+	return s.claims(ctx, `SELECT j.id, j.attempt, j.args #>> '{}' FROM ax_river.river_job j
+		WHERE j.state = 'running' AND NOT EXISTS (
+			SELECT FROM ax.workers w WHERE w.incarnation = j.attempted_by[cardinality(j.attempted_by)]
+				AND w.beat_at <> '-infinity' AND w.beat_at + w.lease >= now())
+		LIMIT $1`, limit)
+}
+
+// RunningJobs lists the running jobs that name a worker.
+func (s *Store) RunningJobs(ctx context.Context, incarnation string) ([]Claim, error) {
+	return s.claims(ctx, `SELECT j.id, j.attempt, j.args #>> '{}' FROM ax_river.river_job j
+		WHERE j.state = 'running' AND j.attempted_by[cardinality(j.attempted_by)] = $1`, incarnation)
+}
+
+func (s *Store) claims(ctx context.Context, query string, arg any) ([]Claim, error) {
+	rows, err := s.pool.Query(ctx, query, arg)
+	if err != nil {
+		return nil, fmt.Errorf("list running jobs: %w", err)
+	}
+	claims, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Claim, error) {
+		var c Claim
+		var args string
+		if err := row.Scan(&c.Job.ID, &c.Job.Attempt, &args); err != nil {
+			return c, err
+		}
+		var err error
+		c.Attempt, err = ParseJobArgs(args)
+		return c, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list running jobs: %w", err)
+	}
+	return claims, nil
+}
