@@ -139,14 +139,18 @@ type Flow struct {
 
 // Fanout splits a node into shards (S21). Shards is a number, "workers" or "capacity" as text.
 type Fanout struct {
-	Shards   Shards `json:"shards,omitempty"`
-	ForEach  string `json:"for_each,omitempty"`
-	Success  string `json:"success,omitempty"`
-	FailFast bool   `json:"fail_fast,omitempty"`
+	Shards   Shards  `json:"shards,omitempty"`
+	ForEach  string  `json:"for_each,omitempty"`
+	Success  Success `json:"success,omitempty"`
+	FailFast bool    `json:"fail_fast,omitempty"`
 }
 
 // Shards is "", a positive number in decimal, "workers" or "capacity".
 type Shards string
+
+// Success says how many shards must succeed: "all", "any", "at_least 3" or "at_least 50%".
+// In a document the last two are written {at_least: 3} and {at_least: 50%}.
+type Success string
 
 // Duration is a time.Duration that reads and writes as text such as "1h30m" or "7d".
 type Duration time.Duration

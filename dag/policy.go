@@ -11,18 +11,22 @@ type Policy struct {
 	Effects    string `json:"effects,omitempty"`
 }
 
-// Retry is how often and after what delays a failed attempt is repeated (S16).
+// Retry is how often and after what delays a failed attempt is repeated (S16). The pointers
+// tell "none" from "not said"; after Build none of Delay, Jitter and MaxLost is nil.
 type Retry struct {
 	// MaxAttempts is the total number of attempts, the first included.
-	MaxAttempts int        `json:"max_attempts,omitempty"`
-	Backoff     Backoff    `json:"backoff,omitempty"`
-	Delay       Duration   `json:"delay,omitempty"`
-	Factor      float64    `json:"factor,omitempty"`
-	MaxDelay    Duration   `json:"max_delay,omitempty"`
-	Jitter      float64    `json:"jitter,omitempty"`
-	Delays      []Duration `json:"delays,omitempty"`
+	MaxAttempts int     `json:"max_attempts,omitempty"`
+	Backoff     Backoff `json:"backoff,omitempty"`
+	// Delay is the pause before the second attempt; fixed backoff repeats it, exponential multiplies it by Factor.
+	Delay    *Duration `json:"delay,omitempty"`
+	Factor   float64   `json:"factor,omitempty"`
+	MaxDelay Duration  `json:"max_delay,omitempty"`
+	// Jitter spreads each delay by this fraction of it, either way.
+	Jitter *float64 `json:"jitter,omitempty"`
+	// Delays are the pauses of backoff list, one before each attempt but the first; the last one serves all further attempts.
+	Delays []Duration `json:"delays,omitempty"`
 	// MaxLost is how many attempts may be lost to dead workers; they are counted apart.
-	MaxLost int      `json:"max_lost,omitempty"`
+	MaxLost *int     `json:"max_lost,omitempty"`
 	On      *RetryOn `json:"on,omitempty"`
 }
 

@@ -23,7 +23,7 @@ func judge(node *dag.Node, n *Node, err *Error, seed int64) verdict {
 		return verdict{reason: ReasonResult}
 	case node.Idempotent != nil && !*node.Idempotent:
 		return verdict{reason: ReasonMayHaveRun}
-	case err.Class == Lost && n.Lost <= node.Retry.MaxLost:
+	case err.Class == Lost && n.Lost <= *node.Retry.MaxLost:
 		return verdict{retry: true, reason: ReasonReroute}
 	case err.Class == Lost || n.Failures >= node.Retry.MaxAttempts || !retryable(node.Retry.On, err.Code):
 		return verdict{reason: ReasonResult}
@@ -52,7 +52,7 @@ func retryable(on *dag.RetryOn, code string) bool {
 // policy's shape, at most MaxDelay, spread by Jitter (a fraction of the delay, either way), and
 // never sooner than the server's Retry-After. The seed makes it repeatable.
 func Delay(r *dag.Retry, n int, retryAfter time.Duration, seed int64) time.Duration {
-	d := float64(r.Delay)
+	d := float64(*r.Delay)
 	switch r.Backoff {
 	case dag.BackoffExponential:
 		d *= math.Pow(r.Factor, float64(n-1))
@@ -62,9 +62,9 @@ func Delay(r *dag.Retry, n int, retryAfter time.Duration, seed int64) time.Durat
 	if r.MaxDelay > 0 {
 		d = min(d, float64(r.MaxDelay))
 	}
-	if r.Jitter > 0 {
+	if *r.Jitter > 0 {
 		rnd := rand.New(rand.NewPCG(uint64(seed), uint64(n)))
-		d *= 1 + r.Jitter*(2*rnd.Float64()-1)
+		d *= 1 + *r.Jitter*(2*rnd.Float64()-1)
 	}
 	return max(time.Duration(min(d, math.MaxInt64/2)), retryAfter)
 }
