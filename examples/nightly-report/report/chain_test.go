@@ -31,10 +31,6 @@ func TestPagesAreGolden(t *testing.T) {
 	}
 }
 
-func TestPageIsTheSameEveryTime(t *testing.T) {
-	require.Equal(t, build(t, "2001-03-12"), build(t, "2001-03-12"))
-}
-
 // What data/README.md says: every origin has a region, and one destination has no state.
 func TestDataHasOneDirtyRecord(t *testing.T) {
 	rows, err := readRows()
