@@ -33,24 +33,12 @@ func (s *Store) RunFacts(ctx context.Context, runs []RunID) ([]RunFacts, error) 
 	facts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (RunFacts, error) {
 		var f RunFacts
 		return f, row.Scan(&f.ID, &f.NamespaceID, &f.WorkflowID, &f.VersionID, &f.Namespace, &f.Workflow, &f.Trigger, &f.Limited,
-			(*rawJSON)(&f.Params), &f.ScheduledAt, &f.PreviousScheduledAt, &f.LogicalDate)
+			&f.Params, &f.ScheduledAt, &f.PreviousScheduledAt, &f.LogicalDate)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read %d runs: %w", len(runs), err)
 	}
 	return facts, nil
-}
-
-// rawJSON scans a json column as its exact text.
-type rawJSON []byte
-
-// ScanText implements pgtype.TextScanner.
-func (r *rawJSON) ScanText(v pgText) error {
-	*r = nil
-	if v.Valid {
-		*r = []byte(v.String)
-	}
-	return nil
 }
 
 // NodeOutput is what a node of a run produced; Output is nil for null.
@@ -62,7 +50,7 @@ type NodeOutput struct {
 
 // Outputs reads the newest outputs of nodes of runs, pairwise; what has not succeeded is absent.
 func (s *Store) Outputs(ctx context.Context, runs []RunID, nodes []string) ([]NodeOutput, error) {
-	rows, err := s.pool.Query(ctx, `SELECT w.run_id, w.node, n.output::text FROM unnest($1::bigint[], $2::text[]) w (run_id, node)
+	rows, err := s.pool.Query(ctx, `SELECT w.run_id, w.node, n.output FROM unnest($1::bigint[], $2::text[]) w (run_id, node)
 		CROSS JOIN LATERAL (
 			SELECT output, state FROM ax.node_runs n WHERE n.run_id = w.run_id AND n.node = w.node AND n.shard = -1
 			ORDER BY generation DESC, attempt DESC LIMIT 1
@@ -72,7 +60,7 @@ func (s *Store) Outputs(ctx context.Context, runs []RunID, nodes []string) ([]No
 	}
 	outs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (NodeOutput, error) {
 		var o NodeOutput
-		return o, row.Scan(&o.Run, &o.Node, (*rawJSON)(&o.Output))
+		return o, row.Scan(&o.Run, &o.Node, &o.Output)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read outputs of %d nodes: %w", len(nodes), err)
@@ -94,9 +82,9 @@ type VersionSource struct {
 // VersionSource reads a version by its id. A version never changes, so it may be kept for ever.
 func (s *Store) VersionSource(ctx context.Context, version int64) (VersionSource, error) {
 	var v VersionSource
-	err := s.pool.QueryRow(ctx, `SELECT v.workflow_id, w.namespace_id, w.code, n.name, v.number, v.definition::text
+	err := s.pool.QueryRow(ctx, `SELECT v.workflow_id, w.namespace_id, w.code, n.name, v.number, v.definition
 		FROM ax.versions v JOIN ax.workflows w ON w.id = v.workflow_id JOIN ax.namespaces n ON n.id = w.namespace_id
-		WHERE v.id = $1`, version).Scan(&v.Workflow, &v.Namespace, &v.Code, &v.NamespaceName, &v.Number, (*rawJSON)(&v.Definition))
+		WHERE v.id = $1`, version).Scan(&v.Workflow, &v.Namespace, &v.Code, &v.NamespaceName, &v.Number, &v.Definition)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return v, fmt.Errorf("version %d: %w", version, ErrNotFound)
 	}
