@@ -43,6 +43,7 @@ func ask(t *testing.T, url, sql string) string {
 }
 
 func TestServerKeepsItsDataOverStopAndCrash(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(reachableDir(t), "db")
 	server := start(t, dir)
 	url := server.URL()
@@ -72,6 +73,7 @@ func TestServerKeepsItsDataOverStopAndCrash(t *testing.T) {
 }
 
 func TestDeepFolderGetsAShortSocketAndAStrangeOneWorks(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(reachableDir(t), strings.Repeat("deep", 25), "with, comma and 'quotes'")
 	server := start(t, dir)
 	require.Contains(t, server.URL(), "%2Ftmp%2Fax-pg-")
@@ -80,6 +82,7 @@ func TestDeepFolderGetsAShortSocketAndAStrangeOneWorks(t *testing.T) {
 }
 
 func TestAnotherVersionsDataIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(reachableDir(t), "db")
 	older := filepath.Join(dir, "pg9", "PG_VERSION")
 	require.NoError(t, os.MkdirAll(filepath.Dir(older), 0o755))
@@ -90,6 +93,7 @@ func TestAnotherVersionsDataIsLeftAlone(t *testing.T) {
 }
 
 func TestForeignFolderIsRefusedUntouched(t *testing.T) {
+	t.Parallel()
 	dir := reachableDir(t)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "thesis.txt"), nil, 0o644))
 	_, err := Start(t.Context(), Config{Dir: dir})
@@ -100,6 +104,7 @@ func TestForeignFolderIsRefusedUntouched(t *testing.T) {
 }
 
 func TestBadSettingIsToldAtOnce(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(reachableDir(t), "db")
 	_, err := Start(t.Context(), Config{Dir: dir, Settings: map[string]string{"max_connections": "many"}})
 	require.ErrorContains(t, err, `invalid value for parameter "max_connections"`)
@@ -123,6 +128,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestServerShutsDownInOrderWhenItsParentIsKilled(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(reachableDir(t), "db")
 	parent := exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), "AX_PGDEV_TEST_PARENT="+dir)
@@ -143,6 +149,7 @@ func TestServerShutsDownInOrderWhenItsParentIsKilled(t *testing.T) {
 }
 
 func TestCancelledStartLeavesNothingRunning(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(reachableDir(t), "db")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
