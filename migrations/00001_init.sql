@@ -201,6 +201,7 @@ CREATE TABLE ax.held (
     PRIMARY KEY (run_id, node, shard)
 ) WITH (fillfactor = 70);
 CREATE INDEX held_due ON ax.held (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX held_deadline ON ax.held (deadline_at) WHERE deadline_at IS NOT NULL;
 CREATE INDEX held_worker ON ax.held (queue, job_kind, priority, since) WHERE kind = 'worker';
 
 CREATE TABLE ax.dead_letters (

@@ -36,9 +36,10 @@ func (a *advance) apply(e Event) {
 	case e.Result != nil:
 		a.result(e.Result)
 	case e.Cancel != nil:
+		// A second cancel stops the finally nodes too; a run that has not begun has nothing to tidy up.
 		again := a.snap.Run.Canceling
 		a.snap.Run.Canceling = true
-		a.stop(ReasonCanceled, again)
+		a.stop(ReasonCanceled, again || a.snap.Run.State == Queued)
 	case e.Deadline && !a.snap.Run.TimedOut:
 		a.snap.Run.TimedOut = true
 		a.stop(ReasonRunTimeout, false)

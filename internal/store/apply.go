@@ -35,6 +35,16 @@ type Begin struct {
 // ModeDue holds an attempt back until its delay is over.
 const ModeDue Mode = "due"
 
+// Remote is an attempt that a worker has accepted and will report later: a held row that reads as running.
+type Remote struct {
+	Attempt             Attempt
+	Place               Place
+	Worker              string
+	QueuedAt, StartedAt *time.Time
+	// Deadline is how long from now the attempt may still take.
+	Deadline time.Duration
+}
+
 // RunChange is what a moved run is now. Reason "" leaves the reason as it is.
 type RunChange struct {
 	ID                  RunID
@@ -50,7 +60,9 @@ type Changes struct {
 	// Drops are nodes whose live row goes without a result.
 	Drops  []Attempt
 	Begins []Begin
-	Runs   []RunChange
+	// Remotes are attempts that run elsewhere from now on.
+	Remotes []Remote
+	Runs    []RunChange
 	// Intents are consumed: the runs they were for.
 	Intents []RunID
 }
@@ -67,6 +79,9 @@ func (s *Store) Apply(ctx context.Context, tx pgx.Tx, c Changes) error {
 	}
 	if len(c.Begins) > 0 {
 		b.Queue(moves["start"], beginArgs(c.Begins)...)
+	}
+	if len(c.Remotes) > 0 {
+		b.Queue(moves["remote"], remoteArgs(c.Remotes)...)
 	}
 	if len(c.Runs) > 0 {
 		b.Queue(moves["runs"], runArgs(c.Runs)...)
@@ -136,6 +151,18 @@ func beginArgs(b []Begin) []any {
 		column(b, func(b *Begin) int16 { return int16(b.Place.Priority) }),
 		column(b, func(b *Begin) string { return string(b.Mode) }),
 		column(b, func(b *Begin) int64 { return b.Delay.Microseconds() }),
+	)
+}
+
+func remoteArgs(r []Remote) []any {
+	return append(attemptNumbers(r, func(r *Remote) *Attempt { return &r.Attempt }),
+		column(r, func(r *Remote) string { return r.Place.Kind }),
+		column(r, func(r *Remote) string { return r.Place.Queue }),
+		column(r, func(r *Remote) int16 { return int16(r.Place.Priority) }),
+		column(r, func(r *Remote) string { return r.Worker }),
+		column(r, func(r *Remote) *time.Time { return r.QueuedAt }),
+		column(r, func(r *Remote) *time.Time { return r.StartedAt }),
+		column(r, func(r *Remote) int64 { return r.Deadline.Microseconds() }),
 	)
 }
 

@@ -102,12 +102,69 @@ func (s *Store) Committed(ctx context.Context, claims []Claim) (map[int64]bool, 
 			AND n.attempt = t.attempt AND n.job_id = t.job_id`,
 		append([]any{column(claims, func(c *Claim) int64 { return c.Job.ID })},
 			attemptNumbers(claims, func(c *Claim) *Attempt { return &c.Attempt })...)...)
+	return idSet(rows, err, "look for committed results")
+}
+
+// Queues returns the River names of a namespace's queues by their own names.
+func (s *Store) Queues(ctx context.Context, namespace int64) (map[string]string, error) {
+	rows, err := s.pool.Query(ctx, "SELECT name, id FROM ax.queues WHERE namespace_id = $1", namespace)
 	if err != nil {
-		return nil, fmt.Errorf("look for committed results: %w", err)
+		return nil, fmt.Errorf("list queues: %w", err)
+	}
+	queues := make(map[string]string)
+	var name string
+	var id int64
+	if _, err := pgx.ForEachRow(rows, []any{&name, &id}, func() error {
+		queues[name] = fmt.Sprintf("q%d", id)
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("list queues: %w", err)
+	}
+	return queues, nil
+}
+
+// EnsureQueues makes the named queues of a namespace exist.
+func (s *Store) EnsureQueues(ctx context.Context, namespace int64, names []string) error {
+	_, err := s.pool.Exec(ctx, `INSERT INTO ax.queues (namespace_id, name) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING`, namespace, names)
+	if err != nil {
+		return fmt.Errorf("make queues: %w", err)
+	}
+	return nil
+}
+
+// OverdueRemotes lists attempts that run elsewhere past their deadline, at most limit.
+func (s *Store) OverdueRemotes(ctx context.Context, limit int) ([]Claim, error) {
+	rows, err := s.pool.Query(ctx, `SELECT run_id, node, shard, generation, attempt FROM ax.held
+		WHERE kind = 'remote' AND deadline_at <= now() ORDER BY deadline_at LIMIT $1`, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list overdue remote attempts: %w", err)
+	}
+	claims, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Claim, error) {
+		var c Claim
+		return c, row.Scan(&c.Attempt.Run, &c.Attempt.Node, &c.Attempt.Shard, &c.Attempt.Generation, &c.Attempt.Number)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list overdue remote attempts: %w", err)
+	}
+	return claims, nil
+}
+
+// Current tells which jobs are still running rows of the attempts that claim them.
+func (s *Store) Current(ctx context.Context, claims []Claim) (map[int64]bool, error) {
+	rows, err := s.pool.Query(ctx, `SELECT j.id FROM unnest($1::bigint[], $2::smallint[]) t (id, attempt)
+		JOIN ax_river.river_job j ON j.id = t.id AND j.attempt = t.attempt AND j.state = 'running'`,
+		column(claims, func(c *Claim) int64 { return c.Job.ID }), column(claims, func(c *Claim) int16 { return int16(c.Job.Attempt) }))
+	return idSet(rows, err, "look for current attempts")
+}
+
+// idSet collects one column of ids.
+func idSet(rows pgx.Rows, err error, what string) (map[int64]bool, error) {
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	got, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
-		return nil, fmt.Errorf("look for committed results: %w", err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	set := make(map[int64]bool, len(got))
 	for _, id := range got {

@@ -59,6 +59,8 @@ type Locked struct {
 	Taken []Taken
 	Facts []Fact
 	Live  []Live
+	// Intents are the wishes about the runs, oldest first.
+	Intents []Intent
 }
 
 // LockRuns locks runs in id order, removes the claimed live rows and reads what else there is of
@@ -79,6 +81,10 @@ func (s *Store) LockRuns(ctx context.Context, tx pgx.Tx, runs []RunID, claims []
 	}))
 	b.Queue(moves["live"], ids(runs)).Query(collect(&l.Live, func(v *Live) []any {
 		return []any{&v.Attempt.Run, &v.Attempt.Node, &v.Attempt.Shard, &v.Attempt.Generation, &v.Attempt.Number, &v.State, &v.JobID}
+	}))
+	b.Queue(`SELECT run_id, kind, actor, COALESCE(reason, '') FROM ax.run_intents WHERE run_id = ANY ($1::bigint[])
+		ORDER BY created_at`, ids(runs)).Query(collect(&l.Intents, func(i *Intent) []any {
+		return []any{&i.Run, &i.Kind, &i.Actor, &i.Reason}
 	}))
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return l, fmt.Errorf("lock %d runs: %w", len(runs), err)

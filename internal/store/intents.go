@@ -39,21 +39,7 @@ func (s *Store) AddIntent(ctx context.Context, tx pgx.Tx, i Intent) error {
 
 // Intents lists wishes, oldest first.
 func (s *Store) Intents(ctx context.Context, limit int) ([]Intent, error) {
-	return s.intents(ctx, s.pool, `SELECT run_id, kind, actor, COALESCE(reason, '') FROM ax.run_intents ORDER BY created_at LIMIT $1`, limit)
-}
-
-// IntentsOf lists the wishes about some runs, read by the transaction that will carry them out.
-func (s *Store) IntentsOf(ctx context.Context, tx pgx.Tx, runs []RunID) ([]Intent, error) {
-	return s.intents(ctx, tx, `SELECT run_id, kind, actor, COALESCE(reason, '') FROM ax.run_intents WHERE run_id = ANY ($1::bigint[])
-		ORDER BY created_at`, ids(runs))
-}
-
-type queryer interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
-func (s *Store) intents(ctx context.Context, q queryer, sql string, arg any) ([]Intent, error) {
-	rows, err := q.Query(ctx, sql, arg)
+	rows, err := s.pool.Query(ctx, `SELECT run_id, kind, actor, COALESCE(reason, '') FROM ax.run_intents ORDER BY created_at LIMIT $1`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list intents: %w", err)
 	}

@@ -1,4 +1,5 @@
--- Writes what moved runs are now; a run that came this way is not clean any more.
+-- Writes what moved runs are now; a run that came this way is not clean any more, and its join counters serve no longer.
+WITH joins AS (DELETE FROM ax.node_joins WHERE run_id = ANY ($1::bigint[]))
 UPDATE ax.runs r SET clean = false, state = t.state, reason = COALESCE(t.reason, r.reason), warnings = t.warnings,
     canceling = t.canceling, timed_out = t.timed_out,
     deadline_at = CASE WHEN t.timed_out THEN NULL ELSE r.deadline_at END,

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ax-run/ax/dag/progress"
+	"github.com/ax-run/ax/internal/store"
+)
+
+// RefusedOverlap is why a run was not created: too many of its workflow wait already (S22).
+const RefusedOverlap = "overlap"
+
+// Launch creates runs in the caller's transaction: nothing of them exists unless it commits, and then all of it does
+// (S8). A limited workflow's row is locked; its runs beyond the limit are queued, or refused beyond max_queued. A
+// trigger that cannot become a run, such as one with a bad parameter, fails alone, in its Launched.
+func (e *Engine) Launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigger) ([]store.Launched, error) {
+	l := &launch{engine: e, out: make([]store.Launched, len(triggers))}
+	for i := range triggers {
+		l.prepare(ctx, i, &triggers[i])
+	}
+	if err := l.admit(ctx, tx); err != nil {
+		return nil, err
+	}
+	if err := l.write(ctx, tx); err != nil {
+		return nil, err
+	}
+	return l.out, nil
+}
+
+// launch carries one call's work.
+type launch struct {
+	engine *Engine
+	out    []store.Launched
+	ready  []prepared
+}
+
+// prepared is a trigger whose run is sound; at is its place among the triggers.
+type prepared struct {
+	at   int
+	plan *plan
+	run  store.NewRun
+}
+
+func (l *launch) prepare(ctx context.Context, at int, t *store.Trigger) {
+	p, err := l.engine.plans.get(ctx, t.Version)
+	if err != nil {
+		l.out[at].Err = err
+		return
+	}
+	def := p.graph.Definition()
+	params, err := def.ResolveParams(t.Params)
+	if err != nil {
+		l.out[at].Err = err
+		return
+	}
+	l.ready = append(l.ready, prepared{at: at, plan: p, run: store.NewRun{
+		Namespace: p.source.Namespace, Workflow: p.source.Workflow, Version: t.Version, State: progress.Running,
+		Limited: def.Concurrency != nil && def.Concurrency.MaxRuns > 0, Priority: def.Priority,
+		Trigger: t.Kind, Actor: t.Actor, Schedule: t.Schedule, ScheduledAt: t.ScheduledAt, LogicalDate: t.LogicalDate,
+		PreviousScheduledAt: t.PreviousScheduledAt, Params: params, Timeout: time.Duration(def.Timeout),
+	}})
+}
+
+// admit decides which runs of limited workflows may start, wait, or are refused (S22).
+func (l *launch) admit(ctx context.Context, tx pgx.Tx) error {
+	var limited []int64
+	for _, r := range l.ready {
+		if r.run.Limited {
+			limited = append(limited, r.run.Workflow)
+		}
+	}
+	if len(limited) == 0 {
+		return nil
+	}
+	slices.Sort(limited)
+	limits, loads, err := l.engine.store.LockLimits(ctx, tx, slices.Compact(limited))
+	if err != nil {
+		return err
+	}
+	gate := newGate(limits, loads)
+	admitted := l.ready[:0]
+	for _, r := range l.ready {
+		if r.run.Limited {
+			r.run.State = gate.admit(r.run.Workflow, r.run.Key)
+		}
+		if r.run.State == progress.Skipped {
+			l.out[r.at].Refused = RefusedOverlap
+			continue
+		}
+		admitted = append(admitted, r)
+	}
+	l.ready = admitted
+	return nil
+}
+
+func (l *launch) write(ctx context.Context, tx pgx.Tx) error {
+	if len(l.ready) == 0 {
+		return nil
+	}
+	ids, err := l.engine.store.NextRunIDs(ctx, tx, len(l.ready))
+	if err != nil {
+		return err
+	}
+	var runs []store.NewRun
+	var begins []store.Begin
+	for i := range l.ready {
+		r := &l.ready[i]
+		r.run.ID = ids[i]
+		runs = append(runs, r.run)
+		l.out[r.at].Run, l.out[r.at].State = r.run.ID, r.run.State
+		if r.run.State == progress.Running {
+			begins = append(begins, l.engine.roots(r.plan, r.run.ID)...)
+		}
+	}
+	if err := l.engine.store.InsertRuns(ctx, tx, runs, begins); err != nil {
+		return fmt.Errorf("launch: %w", err)
+	}
+	return nil
+}
+
+// roots are the first attempts of a run that begins.
+func (e *Engine) roots(p *plan, run store.RunID) []store.Begin {
+	snap := progress.Fresh(p.graph, time.Time{}, int64(run))
+	var begins []store.Begin
+	for _, step := range progress.Advance(p.graph, &snap, nil) {
+		if step.Start != nil {
+			begins = append(begins, e.begin(p, run, step.Start))
+		}
+	}
+	return begins
+}
+
+// begin says how an attempt is made due: queued, held for a delay, or held until a worker is live.
+func (e *Engine) begin(p *plan, run store.RunID, s *progress.Start) store.Begin {
+	b := store.Begin{
+		Attempt: store.Attempt{Run: run, Node: p.graph.At(s.Node).Name, Shard: store.WholeNode, Generation: s.Generation, Number: s.Attempt},
+		Place:   p.places[s.Node], Delay: s.After,
+	}
+	if b.Mode = store.ModeDue; s.After == 0 {
+		b.Mode = e.lanes.mode(b.Place)
+	}
+	return b
+}

@@ -1,0 +1,43 @@
+-- name: RunsOfNamespace :many
+SELECT r.id, r.workflow_id, w.code, v.number, r.version_id, r.state, r.generation, r.priority, r.trigger, r.actor,
+    COALESCE(s.name, '')::text AS schedule, r.scheduled_at, to_char(r.logical_date, 'YYYY-MM-DD')::text AS logical_date,
+    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at
+FROM ax.runs r
+JOIN ax.workflows w ON w.id = r.workflow_id
+JOIN ax.versions v ON v.id = r.version_id
+LEFT JOIN ax.schedules s ON s.id = r.schedule_id
+WHERE r.namespace_id = @namespace_id AND r.id >= @since AND r.id < @before
+    AND (@state::text = '' OR r.state = @state) AND (@logical_date::text = '' OR r.logical_date = NULLIF(@logical_date::text, '')::date)
+ORDER BY r.id DESC LIMIT @most;
+
+-- name: RunsOfWorkflow :many
+SELECT r.id, r.workflow_id, w.code, v.number, r.version_id, r.state, r.generation, r.priority, r.trigger, r.actor,
+    COALESCE(s.name, '')::text AS schedule, r.scheduled_at, to_char(r.logical_date, 'YYYY-MM-DD')::text AS logical_date,
+    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at
+FROM ax.runs r
+JOIN ax.workflows w ON w.id = r.workflow_id
+JOIN ax.versions v ON v.id = r.version_id
+LEFT JOIN ax.schedules s ON s.id = r.schedule_id
+WHERE r.workflow_id = @workflow_id AND r.id >= @since AND r.id < @before
+    AND (@state::text = '' OR r.state = @state) AND (@logical_date::text = '' OR r.logical_date = NULLIF(@logical_date::text, '')::date)
+ORDER BY r.id DESC LIMIT @most;
+
+-- name: RunByID :one
+SELECT r.id, r.workflow_id, w.code, v.number, r.version_id, r.state, r.generation, r.priority, r.trigger, r.actor,
+    COALESCE(s.name, '')::text AS schedule, r.scheduled_at, to_char(r.logical_date, 'YYYY-MM-DD')::text AS logical_date,
+    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at
+FROM ax.runs r
+JOIN ax.workflows w ON w.id = r.workflow_id
+JOIN ax.versions v ON v.id = r.version_id
+LEFT JOIN ax.schedules s ON s.id = r.schedule_id
+WHERE r.id = @id AND r.namespace_id = @namespace_id;
+
+-- name: RunDetail :one
+-- What only one run's own page shows.
+SELECT r.params, r.limited, COALESCE(w.max_runs, 0)::int AS max_runs,
+    EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = r.id AND i.kind = 'cancel')::boolean AS cancel_asked
+FROM ax.runs r JOIN ax.workflows w ON w.id = r.workflow_id WHERE r.id = @id;
+
+-- name: RunHolders :many
+-- The runs that hold the places of a key of a limited workflow, oldest first.
+SELECT id FROM ax.runs WHERE workflow_id = @workflow_id AND key = @key AND limited AND state = 'running' ORDER BY id LIMIT @most;

@@ -1,0 +1,33 @@
+package store
+
+import (
+	"time"
+
+	"github.com/ax-run/ax/dag/progress"
+)
+
+// Trigger asks for a run: by a schedule, a person, or anything else that may start one. The engine's Launch carries it out.
+type Trigger struct {
+	// Version is the stored version the run will be pinned to (S1).
+	Version int64
+	// Kind is what caused it: schedule, manual, api …; Actor is who.
+	Kind, Actor string
+	// Schedule is 0 unless a schedule fired.
+	Schedule int64
+	// ScheduledAt is the logical time; LogicalDate its date in the schedule's zone, yyyy-mm-dd (S11).
+	ScheduledAt         time.Time
+	PreviousScheduledAt *time.Time
+	LogicalDate         string
+	// Params are the values given, a JSON object; the definition's defaults fill the rest.
+	Params []byte
+}
+
+// Launched is what became of a Trigger: Run in State running or queued, or no run and why.
+type Launched struct {
+	Run   RunID
+	State progress.State
+	// Refused is why there is no run: "overlap" when too many wait already (S22); "" when there is one.
+	Refused string
+	// Err is why the run could not be created, such as a parameter of the wrong type.
+	Err error
+}
