@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ax-run/ax/dag/progress"
+	"github.com/ax-run/ax/internal/store/internal/db"
+)
+
+// NodeRecord is one row of a run's history: an attempt that ended, or a node that ended without a start.
+type NodeRecord struct {
+	Attempt       Attempt
+	State         progress.State
+	Outcome       string
+	Tolerated     bool
+	Worker        string
+	Actor, Reason string
+	Err           *progress.Error
+	// Output is nil for none and where it is longer than was asked for; OutputSize is its length in bytes.
+	Output              []byte
+	OutputSize          int
+	QueuedAt, StartedAt *time.Time
+	FinishedAt          time.Time
+}
+
+// LiveNode is what is queued, running or held of a run.
+type LiveNode struct {
+	Attempt Attempt
+	State   progress.State
+	// Held is the kind of hold, "" for a job.
+	Held string
+	// Queue is the queue's own name, Kind the kind of job that a worker must take.
+	Queue, Kind string
+	Worker      string
+	// Since is when the node came to its present place.
+	Since               time.Time
+	DueAt               *time.Time
+	QueuedAt, StartedAt *time.Time
+}
+
+// NodeHistory reads the history of some nodes of a run, or of all when none are named: every attempt, by node,
+// generation and number. Outputs longer than outputLimit bytes are left out; with 0 they are not looked at.
+func (s *Store) NodeHistory(ctx context.Context, run RunID, nodes []string, outputLimit int) ([]NodeRecord, error) {
+	if nodes == nil {
+		nodes = []string{}
+	}
+	rows, err := db.New(s.pool).NodeHistory(ctx, db.NodeHistoryParams{OutputLimit: int32(outputLimit), RunID: int64(run), Nodes: nodes})
+	if err != nil {
+		return nil, fmt.Errorf("read history of run %s: %w", run, err)
+	}
+	return mapRows(rows, func(r db.NodeHistoryRow) (NodeRecord, error) { return nodeRecord(run, r), nil })
+}
+
+func nodeRecord(run RunID, r db.NodeHistoryRow) NodeRecord {
+	n := NodeRecord{
+		Attempt: Attempt{Run: run, Node: r.Node, Shard: int(r.Shard), Generation: int(r.Generation), Number: int(r.Attempt)},
+		State:   progress.State(r.State), Outcome: r.Outcome, Tolerated: r.Tolerated, Worker: text(r.Worker), Actor: r.Actor,
+		Reason: text(r.Reason), Output: r.Output, OutputSize: int(r.OutputSize),
+		QueuedAt: r.QueuedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
+	}
+	if r.ErrorClass != nil {
+		n.Err = &progress.Error{Class: progress.Class(*r.ErrorClass), Code: text(r.ErrorCode), Message: text(r.ErrorMessage)}
+	}
+	return n
+}
+
+// LiveNodes reads what is queued, running or held of a run that exists.
+func (s *Store) LiveNodes(ctx context.Context, run RunID) ([]LiveNode, error) {
+	jobs, err := s.liveJobs(ctx, run)
+	if err != nil {
+		return nil, fmt.Errorf("read jobs of run %s: %w", run, err)
+	}
+	held, err := db.New(s.pool).HeldOfRun(ctx, int64(run))
+	if err != nil {
+		return nil, fmt.Errorf("read held nodes of run %s: %w", run, err)
+	}
+	for _, h := range held {
+		jobs = append(jobs, LiveNode{
+			Attempt: Attempt{Run: run, Node: h.Node, Shard: int(h.Shard), Generation: int(h.Generation), Number: int(h.Attempt)},
+			State:   progress.State(h.State), Held: h.Kind, Queue: h.QueueName, Kind: h.JobKind, Worker: text(h.Worker), Since: h.Since,
+			DueAt: h.DueAt, QueuedAt: h.QueuedAt, StartedAt: h.StartedAt,
+		})
+	}
+	return jobs, nil
+}
+
+// liveJobs finds a run's jobs in their range of River's unique index, whose predicate it therefore repeats.
+func (s *Store) liveJobs(ctx context.Context, run RunID) ([]LiveNode, error) {
+	rows, err := s.pool.Query(ctx, `SELECT j.args #>> '{}', CASE j.state WHEN 'running' THEN 'running' ELSE 'queued' END,
+			COALESCE(q.name, j.queue), j.kind, j.created_at, j.attempted_at, COALESCE(j.attempted_by[cardinality(j.attempted_by)], '')
+		FROM ax_river.river_job j LEFT JOIN ax.queues q ON j.queue = 'q' || q.id::text
+		WHERE j.unique_key >= int8send($1::bigint) AND j.unique_key < int8send($1::bigint + 1)
+			AND j.unique_key IS NOT NULL AND j.unique_states IS NOT NULL AND ax_river.river_job_state_in_bitmask(j.unique_states, j.state)`, run)
+	if err != nil {
+		return nil, err
+	}
+	var live []LiveNode
+	err = collect(&live, func(n *LiveNode) []any {
+		return []any{&jobArgs{&n.Attempt}, &n.State, &n.Queue, &n.Kind, &n.QueuedAt, &n.StartedAt, &n.Worker}
+	})(rows)
+	for i := range live {
+		n := &live[i]
+		if n.Since = *n.QueuedAt; n.State == progress.Running && n.StartedAt != nil {
+			n.Since = *n.StartedAt
+		} else {
+			n.StartedAt, n.Worker = nil, ""
+		}
+	}
+	return live, err
+}
+
+// jobArgs scans a job's arguments.
+type jobArgs struct{ to *Attempt }
+
+// ScanText implements pgtype.TextScanner.
+func (j *jobArgs) ScanText(v pgText) (err error) {
+	*j.to, err = ParseJobArgs(v.String)
+	return err
+}
