@@ -63,7 +63,7 @@ func TestServerKeepsItsDataOverStopAndCrash(t *testing.T) {
 	require.Equal(t, "4711", ask(t, url, "SELECT oid::text FROM pg_largeobject_metadata"))
 
 	require.NoError(t, server.Kill())
-	server = start(t, dir)
+	start(t, dir)
 	require.Equal(t, "4711", ask(t, url, "SELECT oid::text FROM pg_largeobject_metadata"))
 
 	_, err = Start(t.Context(), Config{Dir: dir})
