@@ -60,7 +60,7 @@ func (c *compiler) check(src string, at place) (*cel.Ast, []*Error) {
 	}
 	checked, issues := c.env.Compile(src)
 	if issues.Err() != nil {
-		return nil, c.explain(issues, at)
+		return nil, append(c.hyphens(src, at), c.explain(issues, at)...)
 	}
 	return checked, nil
 }

@@ -51,6 +51,7 @@ func TestCompileRefuses(t *testing.T) {
 		`has(params.regoin)`:              `unknown parameter "regoin"; did you mean "region"?`,
 		`nodes.claen.output`:              `1:7 "claen" is not a node that comes before; did you mean "clean"?`,
 		`nodes["load_all"].output`:        `"load_all" is not a node that comes before; did you mean "load-all"?`,
+		`1 + nodes.load-all.output`:       `1:5 the name of this node needs quotes: nodes["load-all"].output`,
 		`has(nodes.claen.output)`:         `"claen" is not a node that comes before; did you mean "clean"?`,
 		`nodes.clean.outptu`:              `1:13 a node has only its output, not "outptu": nodes.clean.output`,
 		`nodes.clean`:                     `1:7 a node has only its output: nodes.clean.output`,

@@ -29,6 +29,18 @@ func (c *compiler) explain(issues *cel.Issues, at place) []*Error {
 	return problems
 }
 
+// hyphens finds nodes.load-all, which CEL reads as a subtraction.
+func (c *compiler) hyphens(src string, at place) []*Error {
+	for _, node := range c.scope.Nodes {
+		i := strings.Index(src, rootNodes+"."+node)
+		if i >= 0 && !plainName.MatchString(node) {
+			at.offset += i
+			return []*Error{at.locate(1, 0, fmt.Sprintf("the name of this node needs quotes: %s", outputOf(node)))}
+		}
+	}
+	return nil
+}
+
 // reword says in our words the complaints that people meet most.
 func (c *compiler) reword(msg string) string {
 	if m := unknownName.FindStringSubmatch(msg); m != nil {
