@@ -22,6 +22,9 @@ type Definition struct {
 	Retention   *Retention       `json:"retention,omitempty"`
 	Output      string           `json:"output,omitempty"`
 	Nodes       map[string]*Node `json:"nodes"`
+
+	// text is where the definition was read from; nil if it was made of values.
+	text *tree
 }
 
 // Meta names a workflow and tells people about it.

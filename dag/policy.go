@@ -82,12 +82,22 @@ type Placement struct {
 	Priority int               `json:"priority,omitempty"`
 }
 
-// Route chooses among matching workers (S26). Kind is any, round_robin, consistent_hash or worker.
+// Route chooses among matching workers (S26). In a document it is any, round_robin,
+// {consistent_hash: EXPR} or {worker: ID}.
 type Route struct {
-	Kind   string `json:"kind"`
-	Key    string `json:"key,omitempty"`
-	Worker string `json:"worker,omitempty"`
+	Kind string
+	// Key is the expression that consistent_hash hashes.
+	Key    string
+	Worker string
 }
+
+// The kinds of routes.
+const (
+	RouteAny            = "any"
+	RouteRoundRobin     = "round_robin"
+	RouteConsistentHash = "consistent_hash"
+	RouteWorker         = "worker"
+)
 
 // PoolUse takes Weight slots of a pool while the node is queued or running (S23).
 type PoolUse struct {

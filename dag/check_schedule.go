@@ -1,0 +1,128 @@
+package dag
+
+import (
+	"time"
+
+	"github.com/ax-run/ax/internal/cron"
+)
+
+const minPeriod = Duration(time.Second)
+
+func (c *checker) schedules() {
+	var root *place
+	seen := map[string]bool{}
+	for i, s := range c.def.Schedules {
+		at := root.key("schedules").at(i)
+		switch {
+		case s.Name == "" && len(c.def.Schedules) > 1:
+			c.add(at, CodeMissing, "this schedule has no name").hint("where there are several, each needs a name: it is how its history is kept")
+		case seen[s.Name]:
+			c.add(at.key("name"), CodeDuplicateName, "two schedules are called %q", clip(s.Name)).value(s.Name)
+		default:
+			c.nameIfSaid(at.key("name"), "a schedule", s.Name)
+		}
+		seen[s.Name] = true
+		c.schedule(at, &s)
+	}
+}
+
+func (c *checker) schedule(at *place, s *Schedule) {
+	one := c.exactlyOne(at, "a schedule", map[string]bool{
+		"cron": s.Cron != "", "every": s.Every != 0, "delay": s.Delay != 0, "at": s.At != nil,
+	})
+	c.duration(at.key("every"), s.Every, minPeriod)
+	c.duration(at.key("delay"), s.Delay, minPeriod)
+	c.late(at, s)
+	for i, use := range s.Calendars {
+		c.name(at.key("calendars").at(i).key("name"), "a calendar", use.Name)
+		c.choice(at.key("calendars").at(i).key("mode"), use.Mode, "include", "exclude")
+	}
+	c.arguments(at, s.Params)
+	zone, readable := c.zone(at, s), c.onlyCron(at, s)
+	if !one || !c.bounds(at, s) || zone == nil {
+		return
+	}
+	if s.Cron != "" && readable {
+		c.cron(at, s, zone)
+	}
+	if s.At != nil && (s.Start != nil && s.At.Before(*s.Start) || s.End != nil && s.At.After(*s.End)) {
+		c.neverFires(at.key("at"), "its one instant lies outside start and end")
+	}
+}
+
+func (c *checker) late(at *place, s *Schedule) {
+	c.choice(at.key("catchup"), string(s.Catchup), string(CatchupLatest), string(CatchupAll), string(CatchupNone))
+	c.duration(at.key("catchup_window"), s.CatchupWindow, minPeriod)
+	c.number(at.key("catchup_limit"), s.CatchupLimit, 1, 10_000)
+	c.duration(at.key("misfire_threshold"), s.MisfireThreshold, minPeriod)
+	c.duration(at.key("jitter"), s.Jitter, minTimeout)
+}
+
+func (c *checker) bounds(at *place, s *Schedule) bool {
+	if s.Start != nil && s.End != nil && !s.Start.Before(*s.End) {
+		c.neverFires(at.key("end"), "its end is not after its start")
+		return false
+	}
+	return true
+}
+
+func (c *checker) zone(at *place, s *Schedule) *time.Location {
+	zone, err := cron.LoadZone(or(s.Timezone, or(c.opt.DefaultTimezone, DefaultTimezone)))
+	if err != nil {
+		c.add(at.key("timezone"), CodeInvalidZone, "%v", err).value(s.Timezone)
+		return nil
+	}
+	return zone
+}
+
+// onlyCron checks the keys that say how a cron expression is read, and refuses them where there is none.
+func (c *checker) onlyCron(at *place, s *Schedule) bool {
+	before := c.count()
+	c.choice(at.key("dialect"), s.Dialect, "unix", "quartz")
+	c.choice(at.key("dst"), string(s.DST), string(DSTStandard), string(DSTQuartz))
+	c.choice(at.key("dst_gap"), s.DSTGap, "next", "skip")
+	c.choice(at.key("dst_overlap"), s.DSTOverlap, "first", "second", "both")
+	said := map[string]string{"dialect": s.Dialect, "dst": string(s.DST), "dst_gap": s.DSTGap, "dst_overlap": s.DSTOverlap}
+	for _, key := range []string{"dialect", "dst", "dst_gap", "dst_overlap"} {
+		switch {
+		case said[key] == "":
+		case s.Cron == "":
+			c.add(at.key(key), CodeConflict, "%s says how a cron expression is read, and this schedule has none", key)
+		case s.DST == DSTQuartz && (key == "dst_gap" || key == "dst_overlap"):
+			c.add(at.key(key), CodeConflict, "%s refines dst: standard; dst: quartz is as it is", key).hint("remove one of them")
+		}
+	}
+	return c.count() == before
+}
+
+// cron checks the expression itself, and that it fires between start and end.
+func (c *checker) cron(at *place, s *Schedule, zone *time.Location) {
+	parsed, err := cron.Parse(s.Cron, cron.Options{
+		Dialect: s.Dialect, Zone: zone, DST: cron.DST(s.DST), Gap: s.DSTGap, Overlap: s.DSTOverlap,
+	})
+	if err != nil {
+		c.add(at.key("cron"), CodeInvalidCron, "%v", err).value(s.Cron)
+		return
+	}
+	if every, ok := parsed.Every(); ok {
+		c.duration(at.key("cron"), Duration(every), minPeriod)
+	}
+	if parsed.Never() {
+		c.neverFires(at.key("cron"), "no date matches it")
+		return
+	}
+	if s.End == nil {
+		return
+	}
+	from := s.End.Add(-time.Duration(maxDuration))
+	if s.Start != nil {
+		from = s.Start.Add(-time.Nanosecond)
+	}
+	if next, ok := parsed.Next(from); !ok || next.After(*s.End) {
+		c.neverFires(at.key("cron"), "it does not fire between start and end")
+	}
+}
+
+func (c *checker) neverFires(at *place, why string) {
+	c.add(at, CodeNeverFires, "the schedule never fires: %s", why)
+}

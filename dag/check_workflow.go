@@ -1,0 +1,152 @@
+package dag
+
+import (
+	"maps"
+	"slices"
+)
+
+const (
+	minTimeout = Duration(1e6) // a millisecond
+	maxRuns    = 1_000_000
+)
+
+var severities = []string{"low", "normal", "high", "critical"}
+
+// workflow checks everything that is not a node.
+func (c *checker) workflow() {
+	d := c.def
+	var root *place
+	c.name(root.key("workflow"), "the workflow", d.Workflow)
+	for i, tag := range d.Tags {
+		if tag == "" {
+			c.add(root.key("tags").at(i), CodeMissing, "a tag is empty")
+		}
+	}
+	c.duration(root.key("timeout"), d.Timeout, minTimeout)
+	c.number(root.key("priority"), d.Priority, 1, 4)
+	c.params()
+	c.schedules()
+	c.upstream()
+	c.concurrency()
+	for i, rule := range d.Alerts {
+		c.alert(root.key("alerts").at(i), rule)
+	}
+	c.defaults()
+	if d.Retention != nil {
+		c.duration(root.under("retention", "runs"), d.Retention.Runs, Duration(day))
+		c.duration(root.under("retention", "logs"), d.Retention.Logs, Duration(day))
+	}
+}
+
+func (c *checker) params() {
+	var root *place
+	for _, name := range slices.Sorted(maps.Keys(c.def.Params)) {
+		p, at := c.def.Params[name], root.under("params", name)
+		c.name(at, "a parameter", name)
+		switch {
+		case p.Type == "":
+			c.add(at.key("type"), CodeMissing, "parameter %s has no type", clip(name)).
+				hint("string, integer, number, boolean, object or array")
+		case !slices.Contains(paramTypes, p.Type):
+			c.choice(at.key("type"), p.Type, paramTypes...)
+		case p.Default != nil && !fits(p.Default, p.Type):
+			c.add(at.key("default"), CodeWrongType, "the default must be of type %s, not %s", p.Type, or(typeOf(p.Default), "unknown"))
+		}
+	}
+}
+
+var paramTypes = []string{"string", "integer", "number", "boolean", "object", "array"}
+
+// arguments checks what an automatic start gives for the workflow's parameters: known names, right
+// types, and everything that has no default.
+func (c *checker) arguments(at *place, given map[string]any) {
+	known := slices.Sorted(maps.Keys(c.def.Params))
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		here := at.under("params", name)
+		p, ok := c.def.Params[name]
+		switch {
+		case !ok:
+			problem := c.add(here, CodeUnknownParam, "the workflow has no parameter %q", clip(name))
+			if near := nearest(name, known); near != "" {
+				problem.hint("did you mean %q?", near)
+			}
+		case slices.Contains(paramTypes, p.Type) && !fits(given[name], p.Type):
+			c.add(here, CodeWrongType, "parameter %s must be of type %s, not %s", name, p.Type, or(typeOf(given[name]), "null"))
+		}
+	}
+	for _, name := range known {
+		if _, ok := given[name]; !ok && c.def.Params[name].Default == nil {
+			c.add(at, CodeMissing, "parameter %s has no default, and this start does not give it", clip(name)).
+				hint("give the parameter a default, or set it in params here")
+		}
+	}
+}
+
+func (c *checker) upstream() {
+	u := c.def.Upstream
+	if u == nil {
+		return
+	}
+	var root *place
+	at := root.key("upstream")
+	c.exactlyOne(at, "upstream", map[string]bool{"all": len(u.All) > 0, "any": len(u.Any) > 0})
+	c.duration(at.key("window"), u.Window, Duration(60e9))
+	c.terms(at.key("all"), u.All)
+	c.terms(at.key("any"), u.Any)
+	for _, name := range slices.Sorted(maps.Keys(c.def.Params)) {
+		if c.def.Params[name].Default == nil {
+			c.add(at, CodeMissing, "parameter %s has no default, and a start by upstream gives none", clip(name)).
+				hint("give the parameter a default")
+		}
+	}
+}
+
+func (c *checker) terms(at *place, terms []Term) {
+	seen := map[Term]bool{}
+	for i, t := range terms {
+		here := at.at(i)
+		c.name(here.key("workflow"), "an upstream workflow", t.Workflow)
+		c.nameIfSaid(here.key("namespace"), "a namespace", t.Namespace)
+		c.nameIfSaid(here.key("node"), "a node", t.Node)
+		c.choice(here.key("on"), t.On, "success", "failure", "done")
+		c.choice(here.key("match"), t.Match, "scheduled_at", "logical_date", "latest")
+		c.choice(here.key("take"), t.Take, "last", "first", "each")
+		switch {
+		case t.Workflow == c.def.Workflow && t.Namespace == "":
+			c.add(here, CodeCycle, "the workflow waits for itself: %s → %s", clip(t.Workflow), clip(t.Workflow))
+		case seen[t]:
+			c.add(here, CodeDuplicateName, "this term stands here twice")
+		}
+		seen[t] = true
+	}
+}
+
+func (c *checker) concurrency() {
+	k := c.def.Concurrency
+	if k == nil {
+		return
+	}
+	var root *place
+	at := root.key("concurrency")
+	c.number(at.key("max_runs"), k.MaxRuns, 1, maxRuns)
+	c.number(at.key("max_queued"), k.MaxQueued, 1, maxRuns)
+	c.choice(at.key("overflow"), string(k.Overflow), string(OverflowQueue), string(OverflowQueueLatest),
+		string(OverflowSkip), string(OverflowCancelRunning))
+	if k.MaxRuns == 0 && !c.def.recurring() {
+		c.add(at.key("max_runs"), CodeMissing, "concurrency does not say how many runs may go at once").
+			hint("write max_runs: 1")
+	}
+}
+
+func (c *checker) defaults() {
+	d := c.def.Defaults
+	if d == nil {
+		return
+	}
+	var root *place
+	at := root.key("defaults")
+	c.duration(at.key("timeout"), d.Timeout, minTimeout)
+	c.duration(at.key("queue_timeout"), d.QueueTimeout, minTimeout)
+	c.nameIfSaid(at.key("queue"), "a queue", d.Queue)
+	c.retry(at.key("retry"), d.Retry, nil)
+}

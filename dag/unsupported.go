@@ -1,0 +1,96 @@
+package dag
+
+import "slices"
+
+// unsupported notes what the definition language has and this version does not run yet. Each entry of
+// the tables goes when the thing is built.
+func (c *checker) unsupported() {
+	var root *place
+	for _, f := range workflowFeatures {
+		if key := f.used(c.def); key != "" {
+			c.refuse(root.key(key), f.what)
+		}
+	}
+	for i := range c.def.Schedules {
+		for _, f := range scheduleFeatures {
+			if key := f.used(&c.def.Schedules[i]); key != "" {
+				c.refuse(root.key("schedules").at(i).key(key), f.what)
+			}
+		}
+	}
+	for _, name := range c.names {
+		n := c.def.Nodes[name]
+		for _, f := range nodeFeatures {
+			if n == nil {
+				break
+			}
+			if key := f.used(n); key != "" {
+				c.refuse(c.at(name).key(key), f.what)
+			}
+		}
+	}
+}
+
+func (c *checker) refuse(at *place, what string) {
+	c.add(at, CodeNotSupported, "this version of ax does not run %s yet", what)
+}
+
+// feature is something of a T that is not run yet; used names the key that asks for it, or "".
+type feature[T any] struct {
+	what string
+	used func(*T) string
+}
+
+// keyIf is the key where a condition holds.
+func keyIf(key string, used bool) string {
+	if used {
+		return key
+	}
+	return ""
+}
+
+var workflowFeatures = []feature[Definition]{
+	{"starts by upstream", func(d *Definition) string { return keyIf("upstream", d.Upstream != nil) }},
+	{"an overflow other than queue", func(d *Definition) string {
+		return keyIf("concurrency", d.Concurrency != nil && or(d.Concurrency.Overflow, OverflowQueue) != OverflowQueue)
+	}},
+	{"concurrency by key", func(d *Definition) string {
+		return keyIf("concurrency", d.Concurrency != nil && d.Concurrency.Key != "")
+	}},
+	{"retries by error code", func(d *Definition) string {
+		return keyIf("defaults", d.Defaults != nil && d.Defaults.Retry != nil && d.Defaults.Retry.On != nil)
+	}},
+	{"a workflow's output", func(d *Definition) string { return keyIf("output", d.Output != "") }},
+}
+
+var scheduleFeatures = []feature[Schedule]{
+	{"schedules with a delay", func(s *Schedule) string { return keyIf("delay", s.Delay != 0) }},
+	{"calendars", func(s *Schedule) string { return keyIf("calendars", len(s.Calendars) > 0) }},
+	{"jitter of schedules", func(s *Schedule) string { return keyIf("jitter", s.Jitter != 0) }},
+}
+
+var nodeFeatures = []feature[Node]{
+	{"child workflows", func(n *Node) string { return keyIf("workflow", n.Child != nil) }},
+	{"approvals", func(n *Node) string { return keyIf("approval", n.Approval != nil) }},
+	{"waits", func(n *Node) string { return keyIf("wait", n.Wait != nil) }},
+	{"branches", func(n *Node) string { return keyIf("branch", n.Branch != nil) }},
+	{"conditions", func(n *Node) string { return keyIf("when", n.When != "") }},
+	{"this trigger rule", func(n *Node) string { return keyIf("trigger_rule", !runs(n.TriggerRule)) }},
+	{"shards", func(n *Node) string { return keyIf("shards", n.Shards != "") }},
+	{"shards of a list", func(n *Node) string { return keyIf("for_each", n.ForEach != "") }},
+	{"pools", func(n *Node) string { return keyIf("pools", len(n.Pools) > 0) }},
+	{"labels", func(n *Node) string { return keyIf("labels", len(n.Labels) > 0) }},
+	{"a route other than any", func(n *Node) string { return keyIf("route", n.Route != nil && or(n.Route.Kind, RouteAny) != RouteAny) }},
+	{"retries by error code", func(n *Node) string { return keyIf("retry", n.Retry != nil && n.Retry.On != nil) }},
+	{"nodes that are not idempotent", func(n *Node) string { return keyIf("idempotent", n.Idempotent != nil && !*n.Idempotent) }},
+	{"on_failure: abort_run", func(n *Node) string { return keyIf("on_failure", n.OnFailure == AbortRun) }},
+}
+
+// runs reports whether this version runs a trigger rule. A rule that does not exist is another problem.
+func runs(r Rule) bool {
+	switch r {
+	case "", AllSuccess, AllDone, OneFailed:
+		return true
+	}
+	return !slices.Contains(ruleNames, string(r))
+}
