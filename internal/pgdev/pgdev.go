@@ -150,10 +150,14 @@ func (s *Server) PID() int { return s.child.pid() }
 func (s *Server) Dir() string { return s.cluster.dir }
 
 // CommandLine is the command that serves the same data by hand, for a person who wants to look at
-// it after this process has ended. It must be run by the account that owns the data.
+// it after this process has ended.
 func (s *Server) CommandLine() []string {
 	c := s.cluster
-	return []string{c.programs.postgres(), "-D", c.dataDir(), "-k", c.socketDir, "-c", "listen_addresses="}
+	command := []string{c.programs.postgres(), "-D", c.dataDir(), "-k", c.socketDir, "-c", "listen_addresses="}
+	if c.owner.credential != nil {
+		return append([]string{"runuser", "-u", c.owner.name, "--"}, command...)
+	}
+	return command
 }
 
 // Done is closed when the server has ended and its folder is free, asked or unasked.
