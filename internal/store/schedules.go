@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ax-run/ax/internal/store/internal/db"
+)
+
+// Schedule is a schedule's row. It is over, or removed, when NextFireAt is nil.
+type Schedule struct {
+	ID   int64
+	Name string
+	// Spec is the schedule as the stored version has it, in JSON.
+	Spec []byte
+	// Anchor is where an interval is counted from (S4).
+	Anchor                time.Time
+	NextFireAt, RemovedAt *time.Time
+}
+
+// AddSchedule writes a workflow's new schedule; its ID is filled in.
+func (s *Store) AddSchedule(ctx context.Context, tx pgx.Tx, workflow int64, sched *Schedule) error {
+	id, err := db.New(tx).AddSchedule(ctx, db.AddScheduleParams{
+		WorkflowID: workflow, Name: sched.Name, Spec: sched.Spec, Anchor: sched.Anchor, NextFireAt: sched.NextFireAt,
+	})
+	if err != nil {
+		return fmt.Errorf("add schedule %q: %w", sched.Name, err)
+	}
+	sched.ID = id
+	return nil
+}
+
+// SetSchedule writes all of a schedule that its caller has locked with LockWorkflow.
+func (s *Store) SetSchedule(ctx context.Context, tx pgx.Tx, sched Schedule) error {
+	err := db.New(tx).SetSchedule(ctx, db.SetScheduleParams{
+		ID: sched.ID, Spec: sched.Spec, Anchor: sched.Anchor, NextFireAt: sched.NextFireAt, RemovedAt: sched.RemovedAt,
+	})
+	if err != nil {
+		return fmt.Errorf("change schedule %q: %w", sched.Name, err)
+	}
+	return nil
+}
+
+// AddScheduleSpec records which spec a schedule has from an instant on; nil is none (S32).
+func (s *Store) AddScheduleSpec(ctx context.Context, tx pgx.Tx, sched int64, from time.Time, spec []byte) error {
+	if err := db.New(tx).AddScheduleSpec(ctx, db.AddScheduleSpecParams{ScheduleID: sched, ValidFrom: from, Spec: spec}); err != nil {
+		return fmt.Errorf("record the spec of schedule %d: %w", sched, err)
+	}
+	return nil
+}
+
+// NotifySchedules tells all planners, at the commit, that there may be an earlier instant to wake at.
+func (s *Store) NotifySchedules(ctx context.Context, tx pgx.Tx) error {
+	if err := db.New(tx).NotifySchedules(ctx); err != nil {
+		return fmt.Errorf("notify planners: %w", err)
+	}
+	return nil
+}
