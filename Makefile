@@ -18,6 +18,7 @@ help: ## tell what can be done here
 
 .PHONY: demo
 demo: ## see it work: a nightly report on a private PostgreSQL, in one command
+	@.ci/prepare postgres
 	examples/nightly-report/demo.sh
 
 .PHONY: test
@@ -26,7 +27,7 @@ test: prepare lint ## check everything: lint, then all tests under the race dete
 
 .PHONY: prepare
 prepare: ## install what the tests need and this machine lacks (as root on Debian)
-	@.ci/prepare
+	@.ci/prepare compiler postgres
 
 .PHONY: lint
 lint: fmt-check vet generated ## check form, suspicious code and that generated code is fresh
