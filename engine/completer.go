@@ -3,9 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"sync"
+	"time"
 
+	"github.com/ax-run/ax/internal/batch"
 	"github.com/ax-run/ax/internal/store"
 )
 
@@ -36,8 +38,7 @@ import (
 // quarter of the throughput); counters of remaining nodes on the run row (a hot row rewritten per node).
 type completer struct {
 	engine *Engine
-	lanes  []*lane
-	wg     sync.WaitGroup
+	lanes  []*batch.Batcher[*finished, reply]
 }
 
 // finished is one thing for a lane to move: an attempt that ended, or with wake set a run of which somebody wants something.
@@ -45,6 +46,8 @@ type finished struct {
 	claim   store.Claim
 	wake    bool
 	outcome Outcome
+	// took is how long the body worked.
+	took time.Duration
 	// worker is the incarnation that had the attempt, "" when it is unknown or dead.
 	worker string
 	// facts and plan are known to the worker that ran the attempt; nil for others.
@@ -54,7 +57,7 @@ type finished struct {
 	// inline chooses whether a successor may be gone on with in the same slot; nil means none may.
 	inline func(store.Place) bool
 
-	reply chan reply
+	reply reply
 }
 
 // reply tells the waiting worker that its result is durable, or why it was not accepted.
@@ -74,86 +77,63 @@ const (
 	laneBatch = 1000
 )
 
-// lane is a queue of finished things for a part of the runs.
-type lane struct {
-	queue chan *finished
-}
-
 func newCompleter(e *Engine) *completer {
 	c := &completer{engine: e}
 	for range laneCount {
-		c.lanes = append(c.lanes, &lane{queue: make(chan *finished, laneBatch)})
+		c.lanes = append(c.lanes, batch.New(batch.Config[*finished, reply]{Flush: c.flush, Max: laneBatch}))
 	}
 	return c
 }
 
-func (c *completer) start(ctx context.Context) {
+// Start starts the lanes; it has the shape of a service.
+func (c *completer) Start(ctx context.Context) error {
 	for _, l := range c.lanes {
-		c.wg.Go(func() { c.loop(ctx, l) })
+		if err := l.Start(ctx); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-// wait returns when every lane has stopped; they stop when start's context ends.
-func (c *completer) wait() { c.wg.Wait() }
+// Stop moves what was handed in, or gives up on it when ctx ends.
+func (c *completer) Stop(ctx context.Context) error {
+	var errs []error
+	for _, l := range c.lanes {
+		errs = append(errs, l.Stop(ctx))
+	}
+	return errors.Join(errs...)
+}
 
 // finish hands a finished thing to its lane and waits until it is durable or refused.
 func (c *completer) finish(ctx context.Context, f *finished) reply {
-	f.reply = make(chan reply, 1)
-	l := c.lanes[int(uint64(f.claim.Attempt.Run)%laneCount)]
-	select {
-	case l.queue <- f:
-	case <-ctx.Done():
-		return reply{err: errStopped}
+	r, err := c.lanes[int(uint64(f.claim.Attempt.Run)%laneCount)].Do(ctx, f)
+	if err != nil {
+		return reply{err: fmt.Errorf("%w: %w", errStopped, err)}
 	}
-	select {
-	case r := <-f.reply:
-		return r
-	case <-ctx.Done():
-		return reply{err: errStopped}
-	}
+	return r
 }
 
-func (c *completer) loop(ctx context.Context, l *lane) {
-	for {
-		batch := l.take(ctx)
-		if batch == nil {
-			return
-		}
-		c.engine.obs.Batch(len(batch))
-		c.commit(ctx, batch)
+func (c *completer) flush(ctx context.Context, items []*finished) ([]reply, error) {
+	began := time.Now()
+	c.commit(ctx, items)
+	c.engine.metrics.Transition(len(items), time.Since(began))
+	replies := make([]reply, len(items))
+	for i, f := range items {
+		replies[i] = f.reply
 	}
-}
-
-// take waits for the first thing and takes what else is there.
-func (l *lane) take(ctx context.Context) []*finished {
-	var batch []*finished
-	select {
-	case f := <-l.queue:
-		batch = append(batch, f)
-	case <-ctx.Done():
-		return nil
-	}
-	for len(batch) < laneBatch {
-		select {
-		case f := <-l.queue:
-			batch = append(batch, f)
-		default:
-			return batch
-		}
-	}
-	return batch
+	return replies, nil
 }
 
 // commit moves a batch for good: it returns when everything in it is durable, refused, or the engine stops. One thing that
 // cannot be stored never holds up the others: a batch that fails for another reason than the database's absence is halved until the culprit is alone.
-func (c *completer) commit(ctx context.Context, batch []*finished) {
-	clean, general := splitBatch(batch)
+func (c *completer) commit(ctx context.Context, things []*finished) {
+	clean, general := splitBatch(things)
 	general = append(general, c.moveFast(ctx, clean)...)
 	c.moveSlow(ctx, general)
 }
 
-func splitBatch(batch []*finished) (clean, general []*finished) {
-	for _, f := range batch {
+func splitBatch(things []*finished) (clean, general []*finished) {
+	for _, f := range things {
 		if f.isClean() {
 			clean = append(clean, f)
 		} else {
@@ -164,30 +144,30 @@ func splitBatch(batch []*finished) (clean, general []*finished) {
 }
 
 // moveSlow moves things by the general path.
-func (c *completer) moveSlow(ctx context.Context, batch []*finished) {
-	c.persist(ctx, batch, c.engine.moveGeneral)
+func (c *completer) moveSlow(ctx context.Context, things []*finished) {
+	c.persist(ctx, things, c.engine.moveGeneral)
 }
 
 // persist repeats move until it succeeds, halving the batch on errors that are a thing's own fault.
-func (c *completer) persist(ctx context.Context, batch []*finished, move func(context.Context, []*finished) error) {
-	for attempt := 0; len(batch) > 0; attempt++ {
-		err := move(ctx, batch)
+func (c *completer) persist(ctx context.Context, things []*finished, move func(context.Context, []*finished) error) {
+	for attempt := 0; len(things) > 0; attempt++ {
+		err := move(ctx, things)
 		switch {
 		case err == nil:
 			return
 		case ctx.Err() != nil:
-			answer(batch, reply{err: errStopped})
+			answer(things, reply{err: errStopped})
 			return
 		case store.Transient(err):
-			c.engine.log.Warn("moving results failed, trying again", slog.Int("batch", len(batch)), slog.Any("error", err))
+			c.engine.log.Warn("moving results failed, trying again", slog.Int("batch", len(things)), slog.Any("error", err))
 			c.engine.backoff(ctx, attempt)
-		case len(batch) > 1:
-			c.persist(ctx, batch[:len(batch)/2], move)
-			batch = batch[len(batch)/2:]
+		case len(things) > 1:
+			c.persist(ctx, things[:len(things)/2], move)
+			things = things[len(things)/2:]
 		default:
-			if !batch[0].poisoned(err) {
-				c.engine.log.Error("a result cannot be moved", slog.String("execution", batch[0].claim.Attempt.ExecutionID()), slog.Any("error", err))
-				answer(batch, reply{err: err})
+			if !things[0].poisoned(err) {
+				c.engine.log.Error("a result cannot be moved", slog.String("execution", things[0].claim.Attempt.ExecutionID()), slog.Any("error", err))
+				answer(things, reply{err: err})
 				return
 			}
 		}
@@ -203,8 +183,8 @@ func (f *finished) poisoned(err error) bool {
 	return true
 }
 
-func answer(batch []*finished, r reply) {
-	for _, f := range batch {
-		f.reply <- r
+func answer(things []*finished, r reply) {
+	for _, f := range things {
+		f.reply = r
 	}
 }

@@ -61,15 +61,15 @@ func (c *completer) settleFast(ctx context.Context, batch []*finished, res store
 			rest = append(rest, f)
 			continue
 		}
-		c.engine.obs.NodeRun(progress.Succeeded, f)
-		f.reply <- reply{next: next[f]}
+		c.engine.metrics.NodeRunEnded(progress.Succeeded, f.took)
+		f.reply = reply{next: next[f]}
 	}
 	for range res.Ended {
-		c.engine.obs.RunEnded(progress.Succeeded)
+		c.engine.metrics.RunEnded(progress.Succeeded)
 	}
 	c.engine.sweepJoins(ctx, res.Ended)
 	for _, run := range res.Settle {
-		rest = append(rest, &finished{wake: true, claim: store.Claim{Attempt: store.Attempt{Run: run}}, reply: make(chan reply, 1)})
+		rest = append(rest, &finished{wake: true, claim: store.Claim{Attempt: store.Attempt{Run: run}}})
 	}
 	return rest
 }
@@ -100,9 +100,9 @@ func (c *completer) refuse(ctx context.Context, stale []*finished) {
 		if err == nil {
 			for _, f := range stale {
 				if committed[f.claim.Job.ID] {
-					f.reply <- reply{}
+					f.reply = reply{}
 				} else {
-					f.reply <- reply{err: ErrStale}
+					f.reply = reply{err: ErrStale}
 				}
 			}
 			return

@@ -21,7 +21,7 @@ func (e *Engine) moveGeneral(ctx context.Context, batch []*finished) error {
 	}
 	e.completer.refuse(ctx, m.stale)
 	for _, f := range m.moved {
-		f.reply <- reply{}
+		f.reply = reply{}
 	}
 	m.observe()
 	return nil
@@ -242,7 +242,7 @@ func outcomeName(s *progress.End) string {
 	switch {
 	case s.Err == nil:
 		return string(s.State)
-	case s.Err.Class == progress.Timeout, s.Err.Class == progress.Lost:
+	case s.Err.Class == progress.Timeout, s.Err.Class == progress.Lost, s.Err.Class == progress.HandedBack:
 		return string(s.Err.Class)
 	}
 	return string(progress.Failed)
@@ -251,10 +251,10 @@ func outcomeName(s *progress.End) string {
 func (m *movement) observe() {
 	for _, r := range m.runs {
 		for _, got := range r.results {
-			m.engine.obs.NodeRun(resultState(got.f), got.f)
+			m.engine.metrics.NodeRunEnded(resultState(got.f), got.f.took)
 		}
 		if r.ended != "" {
-			m.engine.obs.RunEnded(r.ended)
+			m.engine.metrics.RunEnded(r.ended)
 		}
 	}
 }

@@ -16,11 +16,11 @@ type liveLanes struct {
 	known atomic.Pointer[map[store.Lane]bool]
 }
 
-// refresh reads the live workers and reports whether some lane is gone or new.
-func (l *liveLanes) refresh(ctx context.Context) (lanes []store.Lane, gone, fresh bool, err error) {
+// refresh reads the live workers and reports whether some lane is gone since the last look.
+func (l *liveLanes) refresh(ctx context.Context) (lanes []store.Lane, gone bool, err error) {
 	lanes, err = l.store.LiveLanes(ctx)
 	if err != nil {
-		return nil, false, false, fmt.Errorf("refresh live workers: %w", err)
+		return nil, false, fmt.Errorf("refresh live workers: %w", err)
 	}
 	now := make(map[store.Lane]bool, len(lanes))
 	for _, lane := range lanes {
@@ -28,15 +28,25 @@ func (l *liveLanes) refresh(ctx context.Context) (lanes []store.Lane, gone, fres
 	}
 	before := l.known.Swap(&now)
 	if before == nil {
-		return lanes, true, true, nil
+		return lanes, true, nil
 	}
 	for lane := range *before {
 		gone = gone || !now[lane]
 	}
-	for lane := range now {
-		fresh = fresh || !(*before)[lane]
+	return lanes, gone, nil
+}
+
+// list is what was live at the last look.
+func (l *liveLanes) list() []store.Lane {
+	known := l.known.Load()
+	if known == nil {
+		return nil
 	}
-	return lanes, gone, fresh, nil
+	lanes := make([]store.Lane, 0, len(*known))
+	for lane := range *known {
+		lanes = append(lanes, lane)
+	}
+	return lanes
 }
 
 // mode is how a node that may run at once is begun.

@@ -121,4 +121,3 @@ func (l *LineWriter) Close() error {
 	}
 	return nil
 }
-

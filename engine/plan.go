@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -60,7 +61,7 @@ func (p *plans) load(ctx context.Context, version int64) (*plan, error) {
 	made := &plan{version: version, source: source, graph: graph, arrivals: progress.NewArrivals(graph)}
 	for i := range graph.Len() {
 		node := graph.At(i).Node
-		made.places = append(made.places, store.Place{Kind: jobKind(node), Queue: queues[node.Queue], Priority: node.Priority})
+		made.places = append(made.places, store.Place{Kind: jobKind(node), Queue: queues[node.Queue], Priority: cmp.Or(node.Priority, graph.Definition().Priority)})
 	}
 	return made, nil
 }

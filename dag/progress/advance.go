@@ -69,9 +69,11 @@ func (a *advance) result(r *Result) {
 // failed decides what a failed attempt leads to, in the order of S16: class, retry, on_failure.
 func (a *advance) failed(n *Node, end *End) {
 	node := a.g.At(end.Node).Node
-	if end.Err.Class == Lost {
+	switch end.Err.Class {
+	case Lost:
 		n.Lost++
-	} else {
+	case HandedBack:
+	default:
 		n.Failures++
 	}
 	v := judge(node, n, end.Err, a.snap.Seed^int64(end.Node)<<20)

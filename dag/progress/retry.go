@@ -23,7 +23,7 @@ func judge(node *dag.Node, n *Node, err *Error, seed int64) verdict {
 		return verdict{reason: ReasonResult}
 	case node.Idempotent != nil && !*node.Idempotent:
 		return verdict{reason: ReasonMayHaveRun}
-	case err.Class == Lost && n.Lost <= *node.Retry.MaxLost:
+	case err.Class == HandedBack, err.Class == Lost && n.Lost <= *node.Retry.MaxLost:
 		return verdict{retry: true, reason: ReasonReroute}
 	case err.Class == Lost || n.Failures >= node.Retry.MaxAttempts || !retryable(node.Retry.On, err.Code):
 		return verdict{reason: ReasonResult}

@@ -49,12 +49,13 @@ func Fresh(g *dag.Graph, now time.Time, seed int64) Snapshot {
 type Class string
 
 // The classes. Permanent errors are final at once; the others may be retried. A timeout
-// is the attempt's own; lost means its worker died.
+// is the attempt's own; lost means its worker died; handed back that it stopped in order, which counts against nothing (S28).
 const (
-	Permanent Class = "permanent"
-	System    Class = "system"
-	Timeout   Class = "timeout"
-	Lost      Class = "lost"
+	Permanent  Class = "permanent"
+	System     Class = "system"
+	Timeout    Class = "timeout"
+	Lost       Class = "lost"
+	HandedBack Class = "handed_back"
 )
 
 // Error is why an attempt failed.

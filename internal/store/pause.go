@@ -3,32 +3,24 @@ package store
 import (
 	"context"
 	"fmt"
-
-	"github.com/jackc/pgx/v5"
-
-	"github.com/ax-run/ax/internal/store/internal/db"
 )
 
-// Pause is who stops a workflow's automatic starts, and why (S33).
-type Pause struct {
-	Workflow      int64
-	Actor, Reason string
+// Pause stops a workflow's automatic starts (S33). Pausing a paused one keeps its time and changes who and why.
+func (s *Store) Pause(ctx context.Context, workflow int64, actor, reason string) error {
+	_, err := s.pool.Exec(ctx, `UPDATE ax.workflows SET paused_at = COALESCE(paused_at, now()), paused_by = $2, pause_reason = $3, updated_at = now()
+		WHERE id = $1`, workflow, actor, orNull(reason))
+	if err != nil {
+		return fmt.Errorf("pause workflow: %w", err)
+	}
+	return nil
 }
 
-// SetPaused stops a workflow's automatic starts; false says that it was paused already and is as it was.
-func (s *Store) SetPaused(ctx context.Context, tx pgx.Tx, p Pause) (bool, error) {
-	n, err := db.New(tx).SetPaused(ctx, db.SetPausedParams{ID: p.Workflow, Actor: p.Actor, Reason: orNull(p.Reason)})
+// Resume lets a workflow's automatic starts go on from now; what was due meanwhile stays recorded as skipped (S10).
+func (s *Store) Resume(ctx context.Context, workflow int64) error {
+	_, err := s.pool.Exec(ctx, `UPDATE ax.workflows SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, updated_at = now()
+		WHERE id = $1 AND paused_at IS NOT NULL`, workflow)
 	if err != nil {
-		return false, fmt.Errorf("pause the workflow: %w", err)
+		return fmt.Errorf("resume workflow: %w", err)
 	}
-	return n > 0, nil
-}
-
-// ClearPaused lets a workflow start by itself again; false says that it was not paused.
-func (s *Store) ClearPaused(ctx context.Context, tx pgx.Tx, workflow int64) (bool, error) {
-	n, err := db.New(tx).ClearPaused(ctx, workflow)
-	if err != nil {
-		return false, fmt.Errorf("resume the workflow: %w", err)
-	}
-	return n > 0, nil
+	return nil
 }

@@ -106,6 +106,26 @@ func (s *Store) Orphans(ctx context.Context, limit int) ([]Claim, error) {
 		LIMIT $1`, limit)
 }
 
+// BestWaiting is the best (lowest) priority that waits in each of some River queues; a queue without waiting jobs is absent.
+func (s *Store) BestWaiting(ctx context.Context, queues []string) (map[string]int, error) {
+	rows, err := s.pool.Query(ctx, `SELECT q.name, j.priority FROM unnest($1::text[]) q (name) CROSS JOIN LATERAL (
+			SELECT priority FROM ax_river.river_job WHERE state = 'available' AND queue = q.name
+			ORDER BY priority, scheduled_at, id LIMIT 1) j`, queues)
+	if err != nil {
+		return nil, fmt.Errorf("look what waits: %w", err)
+	}
+	best := make(map[string]int)
+	var name string
+	var priority int
+	if _, err := pgx.ForEachRow(rows, []any{&name, &priority}, func() error {
+		best[name] = priority
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("look what waits: %w", err)
+	}
+	return best, nil
+}
+
 // RunningJobs lists the running jobs that name a worker.
 func (s *Store) RunningJobs(ctx context.Context, incarnation string) ([]Claim, error) {
 	return s.claims(ctx, `SELECT j.id, j.attempt, j.args #>> '{}' FROM ax_river.river_job j

@@ -1,0 +1,180 @@
+// Package engine moves runs: it launches them, hands their nodes to workers through River, carries attempts out, and moves
+// on what follows from each result in one transaction. What should follow is decided in dag/progress.
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ax-run/ax/dag/progress"
+	"github.com/ax-run/ax/internal/batch"
+	"github.com/ax-run/ax/internal/service"
+	"github.com/ax-run/ax/internal/store"
+)
+
+// Config says what an Engine works on. The zero value of every field but Pool is usable.
+type Config struct {
+	// Pool is the caller's; the engine opens pools of its own with the same address. Required.
+	Pool *pgxpool.Pool
+	// Worker makes this process run nodes; nil means it only launches and moves.
+	Worker  *WorkerConfig
+	Timings Timings
+	Logger  *slog.Logger
+	Metrics Metrics
+}
+
+// Timings are how often the engine looks and how long it waits (S27).
+type Timings struct {
+	// Beat is how often a worker renews its lease, Misses how many it may miss before it is suspect, Probe how long after that it is
+	// lost. Zero: 10 s, 3, 15 s.
+	Beat   time.Duration
+	Misses int
+	Probe  time.Duration
+	// Look is how often the engine looks for what no notification told it of: due nodes, dead workers, wishes. Zero: 1 s.
+	Look time.Duration
+	// Grace is how long a body may go on after its attempt has ended before it is given up on (S17). Zero: 10 s.
+	Grace time.Duration
+}
+
+func (t Timings) withDefaults() Timings {
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{{&t.Beat, 10 * time.Second}, {&t.Probe, 15 * time.Second}, {&t.Look, time.Second}, {&t.Grace, 10 * time.Second}} {
+		if *d.field == 0 {
+			*d.field = d.value
+		}
+	}
+	if t.Misses == 0 {
+		t.Misses = 3
+	}
+	return t
+}
+
+// lease is how long a worker counts as live after its last beat.
+func (t Timings) lease() time.Duration { return time.Duration(t.Misses)*t.Beat + t.Probe }
+
+// Metrics is told what the engine does; its methods must not block.
+type Metrics interface {
+	RunEnded(progress.State)
+	NodeRunStarted(delay time.Duration)
+	NodeRunEnded(s progress.State, took time.Duration)
+	Transition(batch int, took time.Duration)
+}
+
+type noMetrics struct{}
+
+func (noMetrics) RunEnded(progress.State)                    {}
+func (noMetrics) NodeRunStarted(time.Duration)               {}
+func (noMetrics) NodeRunEnded(progress.State, time.Duration) {}
+func (noMetrics) Transition(int, time.Duration)              {}
+
+// Engine moves runs on one database. Any number of processes may do so at once.
+type Engine struct {
+	config    Config
+	timings   Timings
+	log       *slog.Logger
+	metrics   Metrics
+	store     *store.Store
+	plans     *plans
+	lanes     *liveLanes
+	completer *completer
+	facts     *factCache
+	logs      *batch.Batcher[store.LogChunk, struct{}]
+	keeper    *keeper
+	worker    *worker
+	group     *service.Group
+}
+
+// New makes an engine; it begins at Start.
+func New(config Config) (*Engine, error) {
+	if config.Pool == nil {
+		return nil, fmt.Errorf("make engine: Pool is missing")
+	}
+	if config.Logger == nil {
+		config.Logger = slog.Default()
+	}
+	if config.Metrics == nil {
+		config.Metrics = noMetrics{}
+	}
+	return &Engine{config: config, timings: config.Timings.withDefaults(), log: config.Logger, metrics: config.Metrics}, nil
+}
+
+// Start opens the engine's pools and begins its loops, the worker last.
+func (e *Engine) Start(ctx context.Context) error {
+	pool, err := store.Open(ctx, e.config.Pool.Config())
+	if err != nil {
+		return fmt.Errorf("start engine: %w", err)
+	}
+	e.store = store.New(pool)
+	e.plans = newPlans(e.store)
+	e.lanes = &liveLanes{store: e.store}
+	e.facts = newFactCache(e.store)
+	e.completer = newCompleter(e)
+	e.logs = batch.New(batch.Config[store.LogChunk, struct{}]{Flush: e.flushLogs, Max: 200})
+	members := []service.Member{
+		{Name: "pool", Service: service.Funcs{OnStop: func(context.Context) error { pool.Close(); return nil }}},
+		{Name: "completer", Service: e.completer},
+		{Name: "logs", Service: e.logs},
+		{Name: "facts", Service: e.facts},
+		{Name: "keeper", Service: newKeeper(e)},
+	}
+	if e.config.Worker != nil {
+		if e.worker, err = newWorker(e, *e.config.Worker); err != nil {
+			pool.Close()
+			return fmt.Errorf("start engine: %w", err)
+		}
+		members = append(members, service.Member{Name: "worker", Service: e.worker})
+	}
+	e.group = service.NewGroup(members...)
+	return e.group.Start(ctx)
+}
+
+// Stop drains the worker (S28), moves what has finished, and stops the loops, in this order. ctx bounds how long running
+// bodies may take; what has not ended by then is handed back and runs elsewhere.
+func (e *Engine) Stop(ctx context.Context) error {
+	if e.group == nil {
+		return nil
+	}
+	return e.group.Stop(ctx)
+}
+
+func (e *Engine) flushLogs(ctx context.Context, chunks []store.LogChunk) ([]struct{}, error) {
+	for attempt := 0; ; attempt++ {
+		err := e.store.AppendLogs(ctx, chunks)
+		if err == nil || ctx.Err() != nil || !store.Transient(err) {
+			return make([]struct{}, len(chunks)), err
+		}
+		e.backoff(ctx, attempt)
+	}
+}
+
+// incarnation names this process among workers; "" when it runs no nodes.
+func (e *Engine) incarnation() string {
+	if e.worker == nil {
+		return ""
+	}
+	return e.worker.incarnation()
+}
+
+const (
+	backoffFirst = 20 * time.Millisecond
+	backoffMost  = 2 * time.Second
+)
+
+// backoff waits before attempt number n+1 of a call that failed, longer each time, spread so that processes do not return
+// in step.
+func (e *Engine) backoff(ctx context.Context, n int) {
+	d := min(backoffFirst<<min(n, 10), backoffMost)
+	timer := time.NewTimer(d/2 + rand.N(d))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

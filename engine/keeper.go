@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/ax-run/ax/dag/progress"
+	"github.com/ax-run/ax/internal/service"
+	"github.com/ax-run/ax/internal/store"
+)
+
+const (
+	// keepBatch is how much one look takes up at most; it is repeated at once while full.
+	keepBatch = 500
+	// strandEvery is how often queued jobs without any live worker are looked for when no worker is known to have left.
+	strandEvery = 30 * time.Second
+)
+
+// keeper sees to everything that no worker waits for: due nodes, nodes that waited for a worker, wishes about runs,
+// deadlines, and the attempts of dead workers. Every engine has one; the database decides who gets what.
+type keeper struct {
+	engine *Engine
+	loops  map[string]*service.Loop
+	ears   context.CancelFunc
+	deaf   sync.WaitGroup
+	// stranded is when the workers loop last looked for queued jobs without a live worker.
+	stranded time.Time
+}
+
+func newKeeper(e *Engine) *keeper {
+	k := &keeper{engine: e, loops: make(map[string]*service.Loop)}
+	for name, round := range map[string]func(context.Context) (time.Duration, error){
+		"due": k.due, "workers": k.workers, "intents": k.intents, "reap": k.reap,
+	} {
+		k.loops[name] = service.NewLoop(service.LoopConfig{Name: name, Logger: e.log, Round: k.patiently(name, round)})
+	}
+	e.keeper = k
+	return k
+}
+
+// patiently makes a round out of a look that may fail: its failure is told once, and it is tried again.
+func (k *keeper) patiently(name string, look func(context.Context) (time.Duration, error)) func(context.Context) time.Duration {
+	failing := false
+	return func(ctx context.Context) time.Duration {
+		next, err := look(ctx)
+		if err == nil || ctx.Err() != nil {
+			failing = false
+			return next
+		}
+		if !failing {
+			k.engine.log.Warn("looking after runs failed, trying again", slog.String("what", name), slog.Any("error", err))
+		}
+		failing = true
+		return k.engine.timings.Look
+	}
+}
+
+// Start implements service.Service. The live workers are known before anything is launched.
+func (k *keeper) Start(ctx context.Context) error {
+	if _, _, err := k.engine.lanes.refresh(ctx); err != nil {
+		return err
+	}
+	for _, l := range k.loops {
+		if err := l.Start(ctx); err != nil {
+			return err
+		}
+	}
+	ctx, k.ears = context.WithCancel(context.WithoutCancel(ctx))
+	k.deaf.Go(func() {
+		channels := []string{store.ChannelDue, store.ChannelIntent, store.ChannelWorkers, store.ChannelStop}
+		k.engine.store.Listen(ctx, channels, k.hear)
+	})
+	return nil
+}
+
+// Stop implements service.Service.
+func (k *keeper) Stop(ctx context.Context) error {
+	if k.ears != nil {
+		k.ears()
+		k.deaf.Wait()
+	}
+	for _, l := range k.loops {
+		if err := l.Stop(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *keeper) hear(channel, payload string) {
+	switch channel {
+	case store.ChannelDue:
+		k.loops["due"].Wake()
+	case store.ChannelIntent:
+		k.loops["intents"].Wake()
+	case store.ChannelWorkers:
+		k.loops["workers"].Wake()
+		k.loops["reap"].Wake()
+	case store.ChannelStop:
+		if w := k.engine.worker; w != nil && (payload == "" || payload == w.incarnation()) {
+			w.look()
+		}
+	}
+}
+
+// due queues the nodes whose time has come, and sleeps until the next one's.
+func (k *keeper) due(ctx context.Context) (time.Duration, error) {
+	n, err := k.engine.store.ReleaseDue(ctx, k.engine.lanes.list(), keepBatch)
+	if err != nil || n == keepBatch {
+		return 0, err
+	}
+	next, ok, err := k.engine.store.NextDue(ctx)
+	if err != nil || !ok {
+		return k.engine.timings.Look, err
+	}
+	return min(max(next, 5*time.Millisecond), k.engine.timings.Look), nil
+}
+
+// workers takes note of the live workers, queues what waited for one, and takes back what waits for one that left.
+func (k *keeper) workers(ctx context.Context) (time.Duration, error) {
+	lanes, gone, err := k.engine.lanes.refresh(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n, err := k.engine.store.ReleaseWorker(ctx, lanes, keepBatch)
+	if err != nil {
+		return 0, err
+	}
+	if gone || time.Since(k.stranded) > strandEvery {
+		back, err := k.engine.store.Strand(ctx, lanes, keepBatch)
+		if err != nil {
+			return 0, err
+		}
+		if back < keepBatch {
+			k.stranded = time.Now()
+		}
+		n = max(n, back)
+	}
+	if n == keepBatch {
+		return 0, nil
+	}
+	return k.engine.timings.Look, nil
+}
+
+// intents carries out what somebody wants of runs, and marks runs past their timeout.
+func (k *keeper) intents(ctx context.Context) (time.Duration, error) {
+	if _, err := k.engine.store.MarkDeadlines(ctx); err != nil {
+		return 0, err
+	}
+	wishes, err := k.engine.store.Intents(ctx, keepBatch)
+	if err != nil {
+		return 0, err
+	}
+	var together sync.WaitGroup
+	seen := make(map[store.RunID]bool)
+	for _, w := range wishes {
+		if !seen[w.Run] {
+			seen[w.Run] = true
+			together.Go(func() {
+				k.engine.report(ctx, &finished{wake: true, claim: store.Claim{Attempt: store.Attempt{Run: w.Run}}})
+			})
+		}
+	}
+	together.Wait()
+	if len(wishes) == keepBatch {
+		return 0, nil
+	}
+	return k.engine.timings.Look, nil
+}
+
+// reap ends the attempts of dead workers as lost, and those that run elsewhere past their deadline as timed out.
+func (k *keeper) reap(ctx context.Context) (time.Duration, error) {
+	orphans, err := k.engine.store.Orphans(ctx, keepBatch)
+	if err != nil {
+		return 0, err
+	}
+	overdue, err := k.engine.store.OverdueRemotes(ctx, keepBatch)
+	if err != nil {
+		return 0, err
+	}
+	var together sync.WaitGroup
+	for _, c := range orphans {
+		together.Go(func() { k.engine.lose(ctx, c) })
+	}
+	for _, c := range overdue {
+		together.Go(func() {
+			k.engine.report(ctx, &finished{claim: c, outcome: Outcome{Err: &progress.Error{Class: progress.Timeout, Code: codeTimeout,
+				Message: "no result came within the node's timeout"}}})
+		})
+	}
+	together.Wait()
+	if len(orphans) > 0 || len(overdue) > 0 {
+		return 0, nil
+	}
+	dead, err := k.engine.store.DeadWorkers(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, w := range dead {
+		k.engine.log.Warn("a worker is lost", slog.String("worker", w))
+		if err := k.engine.store.ForgetWorker(ctx, w); err != nil {
+			return 0, err
+		}
+	}
+	return k.engine.timings.Look, nil
+}

@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/ax-run/ax/dag/progress"
+	"github.com/ax-run/ax/internal/service"
+	"github.com/ax-run/ax/internal/store"
+)
+
+// beatLoop renews the lease by the database's clock (S27, S37). A worker that could not renew it for two thirds of its
+// length cancels its own attempts, before others take them over; one that was declared lost says so on lost.
+func (i *incarnation) beatLoop(lost chan<- error) service.Service {
+	last := time.Now()
+	return service.NewLoop(service.LoopConfig{Name: "beat", Logger: i.engine.log, Round: func(ctx context.Context) time.Duration {
+		asked := time.Now()
+		beat, cancel := context.WithTimeout(ctx, i.engine.timings.lease()/3)
+		err := i.store().Beat(beat, i.row(), i.draining.Load())
+		cancel()
+		switch {
+		case err == nil:
+			last = asked
+		case errors.Is(err, store.ErrWorkerLost):
+			i.running.cancelAll(errLeaseOver)
+			select {
+			case lost <- err:
+			default:
+			}
+			return service.UntilWoken
+		case ctx.Err() == nil:
+			i.engine.log.Warn("the worker's lease was not renewed, trying again", slog.Any("error", err))
+			if time.Since(last) > i.engine.timings.lease()*2/3 {
+				i.running.cancelAll(errLeaseOver)
+			}
+			return min(i.engine.timings.Beat, time.Second)
+		}
+		return i.engine.timings.Beat
+	}})
+}
+
+// sweepLoop keeps what this process holds and what the database says it holds the same, serves new queues, and
+// looks what waits.
+func (i *incarnation) sweepLoop() service.Service {
+	suspects := make(map[int64]bool)
+	loop := service.NewLoop(service.LoopConfig{Name: "sweep", Logger: i.engine.log, Round: func(ctx context.Context) time.Duration {
+		if err := i.sweep(ctx, suspects); err != nil && ctx.Err() == nil {
+			i.engine.log.Warn("comparing the worker's attempts with the database failed, trying again", slog.Any("error", err))
+		}
+		return i.engine.timings.Look
+	}})
+	i.worker.sweep.Store(loop)
+	return loop
+}
+
+func (i *incarnation) sweep(ctx context.Context, suspects map[int64]bool) error {
+	known := i.running.snapshot()
+	listed, err := i.store().RunningJobs(ctx, i.id)
+	if err != nil {
+		return err
+	}
+	i.reissue(ctx, i.running.reconcile(listed, known), suspects)
+	if err := i.serveNewQueues(ctx); err != nil {
+		return err
+	}
+	waiting, err := i.store().BestWaiting(ctx, i.row().Queues)
+	if err != nil {
+		return err
+	}
+	i.mu.Lock()
+	i.better = waiting
+	i.mu.Unlock()
+	return nil
+}
+
+// reissue ends as lost what the database says this process holds but which it does not know: the answer to a fetch or a
+// commit was lost. One look is not enough, for a job may just be on its way in.
+func (i *incarnation) reissue(ctx context.Context, orphans []store.Claim, suspects map[int64]bool) {
+	now := make(map[int64]bool, len(orphans))
+	for _, c := range orphans {
+		if suspects[c.Job.ID] {
+			i.engine.lose(ctx, c)
+			continue
+		}
+		now[c.Job.ID] = true
+	}
+	clear(suspects)
+	for id := range now {
+		suspects[id] = true
+	}
+}
+
+func (i *incarnation) serveNewQueues(ctx context.Context) error {
+	fresh, err := i.newQueues(ctx)
+	if err != nil || len(fresh) == 0 {
+		return err
+	}
+	for name, capacity := range fresh {
+		if err := i.client.Queues().Add(name, river.QueueConfig{MaxWorkers: capacity}); err != nil {
+			return err
+		}
+	}
+	if err := i.store().Beat(ctx, i.row(), i.draining.Load()); err != nil {
+		return err
+	}
+	i.engine.keeper.loops["workers"].Wake()
+	return nil
+}
+
+// lose ends an attempt whose worker is gone; where it goes next is the rules' affair (S16).
+func (e *Engine) lose(ctx context.Context, c store.Claim) {
+	e.report(ctx, &finished{claim: c, outcome: Outcome{Err: &progress.Error{Class: progress.Lost, Code: codeLost,
+		Message: "the worker that ran it is gone"}}})
+}
+
+// report hands a thing to the completer; what cannot be stored now is found again by the next look.
+func (e *Engine) report(ctx context.Context, f *finished) {
+	if r := e.completer.finish(ctx, f); r.err != nil && !errors.Is(r.err, ErrStale) && ctx.Err() == nil {
+		e.log.Warn("a change was not stored, trying again later", slog.String("run", f.claim.Attempt.Run.String()), slog.Any("error", r.err))
+	}
+}

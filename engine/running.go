@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/ax-run/ax/internal/store"
+)
+
+// Why an attempt's context ended, other than its timeout.
+var (
+	// errFenced: the attempt is not current any more (canceled, lost, rerouted); its result would be refused.
+	errFenced = errors.New("the attempt is not current any more")
+	// errDrained: the worker stops and hands the attempt back.
+	errDrained = errors.New("the worker is stopping")
+	// errLeaseOver: the worker could not renew its lease and must not go on (S27).
+	errLeaseOver = errors.New("the worker could not renew its lease")
+)
+
+// running is the set of attempts this process holds, by job id: what tells an orphan in the database from one at work.
+type running struct {
+	mu   sync.Mutex
+	jobs map[int64]*holding
+}
+
+// holding is one attempt at work or being stored.
+type holding struct {
+	claim  store.Claim
+	cancel context.CancelCauseFunc
+	// storing means that its end is on the way to the database, so that its row may vanish.
+	storing bool
+}
+
+func newRunning() *running { return &running{jobs: make(map[int64]*holding)} }
+
+func (r *running) add(c store.Claim, cancel context.CancelCauseFunc) *holding {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := &holding{claim: c, cancel: cancel}
+	r.jobs[c.Job.ID] = h
+	return h
+}
+
+func (r *running) remove(job int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.jobs, job)
+}
+
+func (r *running) store(h *holding) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h.storing = true
+}
+
+// reconcile cancels the attempts whose rows are gone from what the database lists under this worker, and returns
+// the listed ones that this process knows nothing of.
+func (r *running) reconcile(listed []store.Claim, known map[int64]*holding) (orphans []store.Claim) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	there := make(map[int64]bool, len(listed))
+	for _, c := range listed {
+		there[c.Job.ID] = true
+		if r.jobs[c.Job.ID] == nil && known[c.Job.ID] == nil {
+			orphans = append(orphans, c)
+		}
+	}
+	for id, h := range known {
+		if !there[id] && !h.storing && r.jobs[id] == h {
+			h.cancel(errFenced)
+		}
+	}
+	return orphans
+}
+
+// snapshot is what is held now.
+func (r *running) snapshot() map[int64]*holding {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make(map[int64]*holding, len(r.jobs))
+	for id, h := range r.jobs {
+		out[id] = h
+	}
+	return out
+}
+
+// cancelAll ends every attempt's context.
+func (r *running) cancelAll(cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range r.jobs {
+		h.cancel(cause)
+	}
+}

@@ -1,0 +1,10 @@
+package store
+
+// The channels on which ax's processes tell each other that something is worth a look.
+const (
+	ChannelDue     = "ax_due"
+	ChannelIntent  = "ax_intent"
+	ChannelWorkers = "ax_workers"
+	// ChannelStop carries the incarnation of a worker that holds an attempt which is not current any more.
+	ChannelStop = "ax_stop"
+)
