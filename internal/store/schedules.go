@@ -10,6 +10,9 @@ import (
 	"github.com/ax-run/ax/internal/store/internal/db"
 )
 
+// ChannelSchedules tells planners that a schedule may be due earlier than they know.
+const ChannelSchedules = "ax_schedules"
+
 // Schedule is a schedule's row. It is over, or removed, when NextFireAt is nil.
 type Schedule struct {
 	ID   int64
@@ -19,6 +22,22 @@ type Schedule struct {
 	// Anchor is where an interval is counted from (S4).
 	Anchor                time.Time
 	NextFireAt, RemovedAt *time.Time
+}
+
+// LockSchedules locks a workflow's schedules, removed ones too, against whoever fires or changes them. It returns them, and
+// the database's clock after the locks were taken: whatever was due before has been fired or is still owed.
+func (s *Store) LockSchedules(ctx context.Context, tx pgx.Tx, workflow int64) ([]Schedule, time.Time, error) {
+	q := db.New(tx)
+	rows, err := q.LockSchedules(ctx, workflow)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("lock schedules: %w", err)
+	}
+	now, err := q.Clock(ctx)
+	if err != nil {
+		return nil, now, fmt.Errorf("read the clock: %w", err)
+	}
+	scheds, err := mapRows(rows, func(r db.LockSchedulesRow) (Schedule, error) { return Schedule(r), nil })
+	return scheds, now, err
 }
 
 // AddSchedule writes a workflow's new schedule; its ID is filled in.
@@ -54,8 +73,18 @@ func (s *Store) AddScheduleSpec(ctx context.Context, tx pgx.Tx, sched int64, fro
 
 // NotifySchedules tells all planners, at the commit, that there may be an earlier instant to wake at.
 func (s *Store) NotifySchedules(ctx context.Context, tx pgx.Tx) error {
-	if err := db.New(tx).NotifySchedules(ctx); err != nil {
+	if err := db.New(tx).NotifySchedules(ctx, ChannelSchedules); err != nil {
 		return fmt.Errorf("notify planners: %w", err)
 	}
 	return nil
+}
+
+// ClearPaused lets a workflow start by itself again; false says that it was not paused (S33). The caller has locked its
+// schedules, and says what becomes of what they owe.
+func (s *Store) ClearPaused(ctx context.Context, tx pgx.Tx, workflow int64) (bool, error) {
+	n, err := db.New(tx).ClearPaused(ctx, workflow)
+	if err != nil {
+		return false, fmt.Errorf("clear the pause: %w", err)
+	}
+	return n > 0, nil
 }

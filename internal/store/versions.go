@@ -34,15 +34,8 @@ func (s *Store) LockWorkflow(ctx context.Context, tx pgx.Tx, namespace int64, co
 	if err := q.LockRegistration(ctx, reg.ID); err != nil {
 		return reg, fmt.Errorf("lock workflow %q: %w", code, err)
 	}
-	rows, err := q.LockSchedules(ctx, reg.ID)
-	if err != nil {
-		return reg, fmt.Errorf("lock schedules of %q: %w", code, err)
-	}
-	for _, r := range rows {
-		reg.Schedules = append(reg.Schedules, Schedule(r))
-	}
-	if reg.Now, err = q.Clock(ctx); err != nil {
-		return reg, fmt.Errorf("read the clock: %w", err)
+	if reg.Schedules, reg.Now, err = s.LockSchedules(ctx, tx, reg.ID); err != nil {
+		return reg, err
 	}
 	return reg, nil
 }
@@ -111,6 +104,14 @@ func (s *Store) SetCurrent(ctx context.Context, tx pgx.Tx, c Current) error {
 	})
 	if err != nil {
 		return fmt.Errorf("make version %d current: %w", c.Version, err)
+	}
+	return nil
+}
+
+// PauseNew stops the automatic starts of a workflow that is being registered (S33).
+func (s *Store) PauseNew(ctx context.Context, tx pgx.Tx, workflow int64, actor string) error {
+	if err := db.New(tx).PauseNew(ctx, db.PauseNewParams{ID: workflow, Actor: actor}); err != nil {
+		return fmt.Errorf("pause the workflow: %w", err)
 	}
 	return nil
 }

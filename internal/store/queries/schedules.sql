@@ -14,4 +14,8 @@ UPDATE ax.schedules SET spec = $2, anchor = $3, next_fire_at = $4, removed_at = 
 INSERT INTO ax.schedule_specs (schedule_id, valid_from, spec) VALUES ($1, $2, $3);
 
 -- name: NotifySchedules :exec
-SELECT pg_notify('ax_schedules', '');
+SELECT pg_notify(sqlc.arg(channel)::text, '');
+
+-- name: ClearPaused :execrows
+UPDATE ax.workflows SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, updated_at = now()
+WHERE id = $1 AND paused_at IS NOT NULL;

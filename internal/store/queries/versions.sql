@@ -21,13 +21,8 @@ UPDATE ax.workflows SET version_id = sqlc.arg(version_id)::bigint, max_runs = sq
 WHERE id = sqlc.arg(id) AND (version_id, max_runs, max_queued)
     IS DISTINCT FROM (sqlc.arg(version_id)::bigint, sqlc.narg(max_runs)::int, sqlc.narg(max_queued)::int);
 
--- name: SetPaused :execrows
-UPDATE ax.workflows SET paused_at = now(), paused_by = sqlc.arg(actor)::text, pause_reason = sqlc.narg(reason), updated_at = now()
-WHERE id = sqlc.arg(id) AND paused_at IS NULL;
-
--- name: ClearPaused :execrows
-UPDATE ax.workflows SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, updated_at = now()
-WHERE id = $1 AND paused_at IS NOT NULL;
+-- name: PauseNew :exec
+UPDATE ax.workflows SET paused_at = now(), paused_by = sqlc.arg(actor)::text, pause_reason = 'registered paused' WHERE id = sqlc.arg(id);
 
 -- name: AddQueues :exec
 INSERT INTO ax.queues (namespace_id, name)

@@ -50,6 +50,19 @@ func (q *Queries) AddScheduleSpec(ctx context.Context, arg AddScheduleSpecParams
 	return err
 }
 
+const clearPaused = `-- name: ClearPaused :execrows
+UPDATE ax.workflows SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, updated_at = now()
+WHERE id = $1 AND paused_at IS NOT NULL
+`
+
+func (q *Queries) ClearPaused(ctx context.Context, id int64) (int64, error) {
+	result, err := q.db.Exec(ctx, clearPaused, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const clock = `-- name: Clock :one
 SELECT clock_timestamp()::timestamptz
 `
@@ -102,11 +115,11 @@ func (q *Queries) LockSchedules(ctx context.Context, workflowID int64) ([]LockSc
 }
 
 const notifySchedules = `-- name: NotifySchedules :exec
-SELECT pg_notify('ax_schedules', '')
+SELECT pg_notify($1::text, '')
 `
 
-func (q *Queries) NotifySchedules(ctx context.Context) error {
-	_, err := q.db.Exec(ctx, notifySchedules)
+func (q *Queries) NotifySchedules(ctx context.Context, channel string) error {
+	_, err := q.db.Exec(ctx, notifySchedules, channel)
 	return err
 }
 

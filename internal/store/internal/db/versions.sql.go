@@ -73,25 +73,26 @@ func (q *Queries) AddWorkflow(ctx context.Context, arg AddWorkflowParams) (int64
 	return id, err
 }
 
-const clearPaused = `-- name: ClearPaused :execrows
-UPDATE ax.workflows SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, updated_at = now()
-WHERE id = $1 AND paused_at IS NOT NULL
-`
-
-func (q *Queries) ClearPaused(ctx context.Context, id int64) (int64, error) {
-	result, err := q.db.Exec(ctx, clearPaused, id)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const lockRegistration = `-- name: LockRegistration :exec
 SELECT pg_advisory_xact_lock(hashtextextended('ax.registration', $1::bigint))
 `
 
 func (q *Queries) LockRegistration(ctx context.Context, workflowID int64) error {
 	_, err := q.db.Exec(ctx, lockRegistration, workflowID)
+	return err
+}
+
+const pauseNew = `-- name: PauseNew :exec
+UPDATE ax.workflows SET paused_at = now(), paused_by = $1::text, pause_reason = 'registered paused' WHERE id = $2
+`
+
+type PauseNewParams struct {
+	Actor string
+	ID    int64
+}
+
+func (q *Queries) PauseNew(ctx context.Context, arg PauseNewParams) error {
+	_, err := q.db.Exec(ctx, pauseNew, arg.Actor, arg.ID)
 	return err
 }
 
@@ -116,25 +117,6 @@ func (q *Queries) SetCurrentVersion(ctx context.Context, arg SetCurrentVersionPa
 		arg.ID,
 	)
 	return err
-}
-
-const setPaused = `-- name: SetPaused :execrows
-UPDATE ax.workflows SET paused_at = now(), paused_by = $1::text, pause_reason = $2, updated_at = now()
-WHERE id = $3 AND paused_at IS NULL
-`
-
-type SetPausedParams struct {
-	Actor  string
-	Reason *string
-	ID     int64
-}
-
-func (q *Queries) SetPaused(ctx context.Context, arg SetPausedParams) (int64, error) {
-	result, err := q.db.Exec(ctx, setPaused, arg.Actor, arg.Reason, arg.ID)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
 }
 
 const versionByDigest = `-- name: VersionByDigest :one
