@@ -1,0 +1,139 @@
+package planner
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/ax-run/ax/dag"
+	"github.com/ax-run/ax/internal/store"
+)
+
+// schedule makes a workflow's schedules those of the definition, by name, and returns what comes next.
+func (r *registration) schedule(ctx context.Context, def *dag.Definition) ([]Upcoming, error) {
+	old := make(map[string]store.Schedule, len(r.workflow.Schedules))
+	for _, s := range r.workflow.Schedules {
+		old[s.Name] = s
+	}
+	next := make([]Upcoming, 0, len(def.Schedules))
+	changed := false
+	for _, spec := range def.Schedules {
+		row, err := r.put(ctx, spec, old[spec.Name])
+		if err != nil {
+			return nil, err
+		}
+		changed = changed || !sameSpec(row, old[spec.Name])
+		delete(old, spec.Name)
+		fires, err := NextFires(spec, row.Anchor, r.workflow.Now, upcoming)
+		if err != nil {
+			return nil, err
+		}
+		next = append(next, Upcoming{Schedule: spec.Name, Fires: fires})
+	}
+	for _, s := range old {
+		if s.RemovedAt == nil {
+			if err := r.remove(ctx, s); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if !changed {
+		return next, nil
+	}
+	return next, r.store.NotifySchedules(ctx, r.tx)
+}
+
+// put writes one schedule. Old is its row, or the zero value.
+func (r *registration) put(ctx context.Context, spec dag.Schedule, old store.Schedule) (store.Schedule, error) {
+	row := store.Schedule{ID: old.ID, Name: spec.Name}
+	var err error
+	if row.Spec, err = encodeSpec(spec); err != nil {
+		return row, err
+	}
+	if sameSpec(row, old) {
+		return old, nil
+	}
+	if err := r.aim(ctx, &row, spec, old); err != nil {
+		return row, err
+	}
+	if old.ID == 0 {
+		err = r.store.AddSchedule(ctx, r.tx, r.workflow.ID, &row)
+	} else {
+		err = r.store.SetSchedule(ctx, r.tx, row)
+	}
+	if err != nil {
+		return row, err
+	}
+	return row, r.store.AddScheduleSpec(ctx, r.tx, row.ID, r.workflow.Now, row.Spec)
+}
+
+// sameSpec reports whether a schedule is there already exactly as it should be.
+func sameSpec(row, old store.Schedule) bool {
+	return old.ID != 0 && old.RemovedAt == nil && bytes.Equal(row.Spec, old.Spec)
+}
+
+// aim sets where a new or changed schedule counts from and when it fires next. While its instants stay the same it goes on
+// as it was, so that an edit of its params loses no fire; otherwise it starts anew from now, and what it owed is recorded.
+func (r *registration) aim(ctx context.Context, row *store.Schedule, spec dag.Schedule, old store.Schedule) error {
+	var before *dag.Schedule
+	if old.ID != 0 && old.RemovedAt == nil {
+		// A row that cannot be read any more is as good as none.
+		if was, err := decodeSpec(old.Spec); err == nil {
+			before = &was
+		}
+	}
+	if before != nil && sameTiming(*before, spec) {
+		row.Anchor, row.NextFireAt = old.Anchor, old.NextFireAt
+		return nil
+	}
+	if err := r.settle(ctx, old); err != nil {
+		return err
+	}
+	row.Anchor = anchorOf(spec, before, old.Anchor, r.workflow.Now)
+	line, err := newTimes(spec, row.Anchor)
+	if err != nil {
+		return err
+	}
+	if at, ok := line.next(r.workflow.Now); ok {
+		row.NextFireAt = &at
+	}
+	return nil
+}
+
+// settle records what a schedule that is changed or removed still owed.
+func (r *registration) settle(ctx context.Context, old store.Schedule) error {
+	owed, _ := settle(old, r.workflow.Now, store.SkipEdited)
+	return r.store.WriteFires(ctx, r.tx, owed, nil)
+}
+
+// remove ends a schedule that the definition does not have any more; its history stays.
+func (r *registration) remove(ctx context.Context, s store.Schedule) error {
+	if err := r.settle(ctx, s); err != nil {
+		return err
+	}
+	s.NextFireAt, s.RemovedAt = nil, &r.workflow.Now
+	if err := r.store.SetSchedule(ctx, r.tx, s); err != nil {
+		return err
+	}
+	return r.store.AddScheduleSpec(ctx, r.tx, s.ID, r.workflow.Now, nil)
+}
+
+// settle is the ledger's row for the instants up to now that a schedule owes and that will never be runs, and its next
+// instant after them. A spec that cannot be read owes nothing that could be told.
+func settle(s store.Schedule, now time.Time, why string) (owed []store.Fire, next *time.Time) {
+	if s.NextFireAt == nil || s.NextFireAt.After(now) {
+		return nil, s.NextFireAt
+	}
+	spec, err := decodeSpec(s.Spec)
+	if err != nil {
+		return nil, s.NextFireAt
+	}
+	line, err := newTimes(spec, s.Anchor)
+	if err != nil {
+		return nil, s.NextFireAt
+	}
+	d := decider{schedule: s.ID, times: line}
+	d.skip(s.NextFireAt.Add(-tick), now, store.Fire{Result: store.SkippedFire, Reason: why})
+	d.setNext(now)
+	return d.Ledger, d.Next
+}
