@@ -38,7 +38,7 @@ func Build(def *Definition, opt BuildOptions) (*Graph, Problems) {
 	}
 	g := assemble(resolve(def), layout{names: c.names, edges: e, order: order}, compiled)
 	if err := g.seal(or(opt.DefaultTimezone, DefaultTimezone)); err != nil {
-		c.add(nil, CodeInvalidText, "%v", err)
+		c.add(nil, CodeInvalidText, "the definition cannot be stored: %v", err)
 		return nil, c.problems()
 	}
 	return g, c.problems()

@@ -60,8 +60,10 @@ func (c *checker) nameIfSaid(at *place, what, name string) {
 	}
 }
 
-// choice checks a word that is left out or one of a few.
-func (c *checker) choice(at *place, got string, allowed ...string) {
+// choice checks a word that is left out or one of those that choices has for the key.
+func (c *checker) choice(at *place, got, key string) { c.among(at, got, choices[key]...) }
+
+func (c *checker) among(at *place, got string, allowed ...string) {
 	if got == "" || slices.Contains(allowed, got) {
 		return
 	}
@@ -105,7 +107,7 @@ func (c *checker) exactlyOne(at *place, what string, said map[string]bool) bool 
 	case 0:
 		c.add(at, CodeMissing, "%s needs exactly one of %s", what, strings.Join(slices.Sorted(maps.Keys(said)), ", "))
 	default:
-		c.add(at, CodeConflict, "%s is exactly one of its kinds, not %s at once", what, strings.Join(have, " and ")).hint("keep one of them")
+		c.add(at, CodeConflict, "%s has %s, and only one of them is possible", what, strings.Join(have, " and ")).hint("keep one of them")
 	}
 	return false
 }

@@ -23,14 +23,14 @@ func (c *checker) alert(at *place, a AlertRule) {
 		if a.On == "" {
 			c.add(at.key("on"), CodeMissing, "an alert does not say what it is about")
 		}
-		c.choice(at.key("on"), a.On, "not_triggered", "late_start", "deadline", "failed", "dead_letter", "failure_rate", "pool_full")
+		c.choice(at.key("on"), a.On, "AlertRule.on")
 		return
 	}
 	c.duration(at.key("within"), a.Within, Duration(time.Second))
 	c.duration(at.key("after"), a.After, Duration(time.Second))
 	c.clock(at.key("at"), a.At)
 	c.clock(at.key("by"), a.By)
-	c.choice(at.key("severity"), a.Severity, severities...)
+	c.choice(at.key("severity"), a.Severity, "AlertRule.severity")
 	for i, name := range a.Notify {
 		c.name(at.key("notify").at(i), "an alert channel", name)
 	}

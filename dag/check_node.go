@@ -34,13 +34,8 @@ func (w *Work) said() map[string]bool {
 	}
 }
 
-var ruleNames = []string{
-	string(AllSuccess), string(AllFailed), string(AllDone), string(OneSuccess), string(OneFailed), string(OneDone),
-	string(NoneFailed), string(NoneFailedMinOneSuccess), string(NoneSkipped), string(Always),
-}
-
 func (c *checker) flow(at *place, n *Node) {
-	c.choice(at.key("trigger_rule"), string(n.TriggerRule), ruleNames...)
+	c.choice(at.key("trigger_rule"), string(n.TriggerRule), "Node.trigger_rule")
 	switch {
 	case n.Finally && n.TriggerRule != "":
 		c.add(at.key("trigger_rule"), CodeFinally, "a finally node has no trigger rule: it starts when all ordinary nodes have ended").
@@ -63,7 +58,7 @@ func needsParent(r Rule) bool {
 func (c *checker) policy(at *place, n *Node) {
 	c.duration(at.key("timeout"), n.Timeout, minTimeout)
 	c.duration(at.key("queue_timeout"), n.QueueTimeout, minTimeout)
-	c.choice(at.key("on_failure"), string(n.OnFailure), string(AbortChain), string(SkipNode), string(AbortRun))
+	c.choice(at.key("on_failure"), string(n.OnFailure), "Node.on_failure")
 	var base *Retry
 	if c.def.Defaults != nil {
 		base = c.def.Defaults.Retry
@@ -77,7 +72,7 @@ func (c *checker) retry(at *place, r, base *Retry) {
 		return
 	}
 	c.number(at.key("max_attempts"), r.MaxAttempts, 1, maxAttempts)
-	c.choice(at.key("backoff"), string(r.Backoff), string(BackoffExponential), string(BackoffFixed), string(BackoffList))
+	c.choice(at.key("backoff"), string(r.Backoff), "Retry.backoff")
 	if r.Delay != nil {
 		c.duration(at.key("delay"), *r.Delay, minTimeout)
 	}
@@ -179,7 +174,7 @@ func (c *checker) route(at *place, r *Route) {
 			c.add(at.key("consistent_hash"), CodeMissing, "consistent_hash needs an expression to hash")
 		}
 	default:
-		c.choice(at, r.Kind, RouteAny, RouteRoundRobin)
+		c.among(at, r.Kind, RouteAny, RouteRoundRobin)
 	}
 }
 

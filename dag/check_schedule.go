@@ -35,7 +35,7 @@ func (c *checker) schedule(at *place, s *Schedule) {
 	c.late(at, s)
 	for i, use := range s.Calendars {
 		c.name(at.key("calendars").at(i).key("name"), "a calendar", use.Name)
-		c.choice(at.key("calendars").at(i).key("mode"), use.Mode, "include", "exclude")
+		c.choice(at.key("calendars").at(i).key("mode"), use.Mode, "CalendarUse.mode")
 	}
 	c.arguments(at, s.Params)
 	zone, readable := c.zone(at, s), c.onlyCron(at, s)
@@ -51,7 +51,7 @@ func (c *checker) schedule(at *place, s *Schedule) {
 }
 
 func (c *checker) late(at *place, s *Schedule) {
-	c.choice(at.key("catchup"), string(s.Catchup), string(CatchupLatest), string(CatchupAll), string(CatchupNone))
+	c.choice(at.key("catchup"), string(s.Catchup), "Schedule.catchup")
 	c.duration(at.key("catchup_window"), s.CatchupWindow, minPeriod)
 	c.number(at.key("catchup_limit"), s.CatchupLimit, 1, 10_000)
 	c.duration(at.key("misfire_threshold"), s.MisfireThreshold, minPeriod)
@@ -78,10 +78,10 @@ func (c *checker) zone(at *place, s *Schedule) *time.Location {
 // onlyCron checks the keys that say how a cron expression is read, and refuses them where there is none.
 func (c *checker) onlyCron(at *place, s *Schedule) bool {
 	before := c.count()
-	c.choice(at.key("dialect"), s.Dialect, "unix", "quartz")
-	c.choice(at.key("dst"), string(s.DST), string(DSTStandard), string(DSTQuartz))
-	c.choice(at.key("dst_gap"), s.DSTGap, "next", "skip")
-	c.choice(at.key("dst_overlap"), s.DSTOverlap, "first", "second", "both")
+	c.choice(at.key("dialect"), s.Dialect, "Schedule.dialect")
+	c.choice(at.key("dst"), string(s.DST), "Schedule.dst")
+	c.choice(at.key("dst_gap"), s.DSTGap, "Schedule.dst_gap")
+	c.choice(at.key("dst_overlap"), s.DSTOverlap, "Schedule.dst_overlap")
 	said := map[string]string{"dialect": s.Dialect, "dst": string(s.DST), "dst_gap": s.DSTGap, "dst_overlap": s.DSTOverlap}
 	for _, key := range []string{"dialect", "dst", "dst_gap", "dst_overlap"} {
 		switch {

@@ -29,7 +29,7 @@ func (c *checker) work(at *place, n *Node) {
 		c.child(at.key("workflow"), n.Child)
 	case n.Approval != nil:
 		for i, role := range n.Approval.Roles {
-			c.choice(at.under("approval", "roles").at(i), role, "viewer", "developer", "admin")
+			c.choice(at.under("approval", "roles").at(i), role, "Approval.roles")
 		}
 	case n.Wait != nil:
 		c.exactlyOne(at.key("wait"), "wait", map[string]bool{"for": n.Wait.For != 0, "until": n.Wait.Until != ""})
@@ -52,7 +52,7 @@ func (c *checker) http(at *place, h *HTTP) {
 	if h.Method != "" && !methodPattern.MatchString(h.Method) {
 		c.add(at.key("method"), CodeInvalidChoice, "%q is not an HTTP method", clip(h.Method)).hint("write it in capitals, such as POST").value(h.Method)
 	}
-	c.choice(at.key("protocol"), h.Protocol, "ax", "plain")
+	c.choice(at.key("protocol"), h.Protocol, "HTTP.protocol")
 	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
 		here := at.key("headers").key(name)
 		switch {

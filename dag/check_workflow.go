@@ -10,8 +10,6 @@ const (
 	maxRuns    = 1_000_000
 )
 
-var severities = []string{"low", "normal", "high", "critical"}
-
 // workflow checks everything that is not a node.
 func (c *checker) workflow() {
 	d := c.def
@@ -47,15 +45,13 @@ func (c *checker) params() {
 		case p.Type == "":
 			c.add(at.key("type"), CodeMissing, "parameter %s has no type", clip(name)).
 				hint("string, integer, number, boolean, object or array")
-		case !slices.Contains(paramTypes, p.Type):
-			c.choice(at.key("type"), p.Type, paramTypes...)
+		case !slices.Contains(choices["Param.type"], p.Type):
+			c.choice(at.key("type"), p.Type, "Param.type")
 		case p.Default != nil && !fits(p.Default, p.Type):
 			c.add(at.key("default"), CodeWrongType, "the default must be of type %s, not %s", p.Type, or(typeOf(p.Default), "unknown"))
 		}
 	}
 }
-
-var paramTypes = []string{"string", "integer", "number", "boolean", "object", "array"}
 
 // arguments checks what an automatic start gives for the workflow's parameters: known names, right
 // types, and everything that has no default.
@@ -70,7 +66,7 @@ func (c *checker) arguments(at *place, given map[string]any) {
 			if near := nearest(name, known); near != "" {
 				problem.hint("did you mean %q?", near)
 			}
-		case slices.Contains(paramTypes, p.Type) && !fits(given[name], p.Type):
+		case slices.Contains(choices["Param.type"], p.Type) && !fits(given[name], p.Type):
 			c.add(here, CodeWrongType, "parameter %s must be of type %s, not %s", name, p.Type, or(typeOf(given[name]), "null"))
 		}
 	}
@@ -108,9 +104,9 @@ func (c *checker) terms(at *place, terms []Term) {
 		c.name(here.key("workflow"), "an upstream workflow", t.Workflow)
 		c.nameIfSaid(here.key("namespace"), "a namespace", t.Namespace)
 		c.nameIfSaid(here.key("node"), "a node", t.Node)
-		c.choice(here.key("on"), t.On, "success", "failure", "done")
-		c.choice(here.key("match"), t.Match, "scheduled_at", "logical_date", "latest")
-		c.choice(here.key("take"), t.Take, "last", "first", "each")
+		c.choice(here.key("on"), t.On, "Term.on")
+		c.choice(here.key("match"), t.Match, "Term.match")
+		c.choice(here.key("take"), t.Take, "Term.take")
 		switch {
 		case t.Workflow == c.def.Workflow && t.Namespace == "":
 			c.add(here, CodeCycle, "the workflow waits for itself: %s → %s", clip(t.Workflow), clip(t.Workflow))
@@ -130,8 +126,7 @@ func (c *checker) concurrency() {
 	at := root.key("concurrency")
 	c.number(at.key("max_runs"), k.MaxRuns, 1, maxRuns)
 	c.number(at.key("max_queued"), k.MaxQueued, 1, maxRuns)
-	c.choice(at.key("overflow"), string(k.Overflow), string(OverflowQueue), string(OverflowQueueLatest),
-		string(OverflowSkip), string(OverflowCancelRunning))
+	c.choice(at.key("overflow"), string(k.Overflow), "Concurrency.overflow")
 	if k.MaxRuns == 0 && !c.def.recurring() {
 		c.add(at.key("max_runs"), CodeMissing, "concurrency does not say how many runs may go at once").
 			hint("write max_runs: 1")

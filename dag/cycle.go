@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -16,15 +17,26 @@ func (c *checker) cycles(e edges, knots [][]int) {
 		cycle := s.shortest(knot)
 		first := slices.Index(cycle, slices.Min(cycle))
 		cycle = slices.Concat(cycle[first:], cycle[:first+1])
-		names := make([]string, len(cycle))
-		for i, v := range cycle {
-			names[i] = clip(c.names[v])
-		}
 		last, start := c.names[cycle[len(cycle)-2]], c.names[cycle[0]]
 		k := slices.Index(c.def.Nodes[start].Needs, last)
-		c.add(c.needs(start, k), CodeCycle, "these nodes wait for each other: %s", strings.Join(names, " → ")).
+		c.add(c.needs(start, k), CodeCycle, "these nodes wait for each other: %s", c.path(cycle)).
 			hint("remove one of these edges").value(last)
 	}
+}
+
+// path writes a cycle for people, the middle of a very long one left out.
+func (c *checker) path(cycle []int) string {
+	const ends = 25
+	names := make([]string, 0, 2*ends+1)
+	for i, v := range cycle {
+		switch left := len(cycle) - i; {
+		case i < ends || left <= ends+1:
+			names = append(names, clip(c.names[v]))
+		case i == ends:
+			names = append(names, fmt.Sprintf("… %d more …", len(cycle)-1-2*ends))
+		}
+	}
+	return strings.Join(names, " → ")
 }
 
 // cycleSearch finds shortest cycles by breadth-first search from one node after another. A node

@@ -22,6 +22,10 @@ type encoder struct {
 func (e *encoder) value(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
+		if v.IsNil() {
+			e.out = append(e.out, "null"...)
+			return
+		}
 		e.value(v.Elem())
 	case reflect.Interface:
 		e.open(v.Interface())

@@ -15,15 +15,12 @@ const (
 
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-func hugeExponent(t *tree) bool {
-	if t.kind != kindNumber {
+func hugeExponent(number string) bool {
+	i := strings.IndexAny(number, "eE")
+	if i < 0 || !jsonNumber.MatchString(number) {
 		return false
 	}
-	i := strings.IndexAny(t.text, "eE")
-	if i < 0 {
-		return false
-	}
-	n, err := strconv.Atoi(strings.TrimPrefix(t.text[i+1:], "+"))
+	n, err := strconv.Atoi(strings.TrimPrefix(number[i+1:], "+"))
 	return err != nil || n > maxExponent || n < -maxExponent
 }
 

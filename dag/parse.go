@@ -47,12 +47,14 @@ func Load(data []byte, opt BuildOptions) (*Graph, Problems) {
 }
 
 // follows reports whether a problem of meaning only repeats that something could not be read: at its
-// own place, or, where something is missing, in it.
+// own place, or, where something is missing, in it. One without a place is about the whole.
 func follows(p Problem, written Problems) bool {
 	for _, w := range written {
 		rest, within := strings.CutPrefix(w.Path, p.Path)
 		switch {
-		case !within || p.Path == "":
+		case p.Path == "":
+			return true
+		case !within:
 		case rest == "", p.Code == CodeMissing && (rest[0] == '.' || rest[0] == '['):
 			return true
 		}

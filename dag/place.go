@@ -26,7 +26,7 @@ func (p *place) under(names ...string) *place {
 	return p
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,59}$`)
 
 // String is the path as people read it: nodes.clean.retry.delays[2], nodes["a.b"].
 func (p *place) String() string {

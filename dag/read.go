@@ -84,9 +84,8 @@ func (a *auditor) visit(t *tree, at *place, depth int) {
 		a.refuse(nil, "the document nests deeper than %d levels", maxDepth)
 	case t.kind == kindText:
 		a.text(t.text, t.pos, at)
-	case t.kind == kindNumber && len(t.text) > maxDigits || hugeExponent(t):
-		a.c.addAt(t.pos, at, CodeOutOfRange, "the number is too long to be stored exactly").
-			hint("at most %d characters and an exponent of at most %d; quote it to pass it on as text", maxDigits, maxExponent)
+	case t.kind == kindNumber:
+		a.number(t, at)
 	}
 	for i, item := range t.items {
 		a.visit(item, at.at(i), depth+1)
@@ -94,6 +93,19 @@ func (a *auditor) visit(t *tree, at *place, depth int) {
 	for _, f := range t.fields {
 		a.text(f.name, f.pos, at)
 		a.visit(f.value, at.key(f.name), depth+1)
+	}
+}
+
+// number refuses what cannot be stored exactly. A number in a form that JSON does not have, such as 0777, could
+// mean two things, so it means none.
+func (a *auditor) number(t *tree, at *place) {
+	switch {
+	case len(t.text) > maxDigits || hugeExponent(t.text):
+		a.c.addAt(t.pos, at, CodeOutOfRange, "the number is too long to be stored exactly").
+			hint("at most %d characters and an exponent of at most %d; quote it to pass it on as text", maxDigits, maxExponent)
+	case !jsonNumber.MatchString(t.text):
+		a.c.addAt(t.pos, at, CodeWrongType, "%s is not a number as JSON has it", t.text).
+			hint("write it in plain decimal digits, or quote it to mean text")
 	}
 }
 

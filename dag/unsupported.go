@@ -92,5 +92,5 @@ func runs(r Rule) bool {
 	case "", AllSuccess, AllDone, OneFailed:
 		return true
 	}
-	return !slices.Contains(ruleNames, string(r))
+	return !slices.Contains(choices["Node.trigger_rule"], string(r))
 }

@@ -32,7 +32,7 @@ func readYAML(data []byte, c *collector) *tree {
 		c.add(nil, CodeUnparsable, "the document is empty")
 		return nil
 	} else if err != nil {
-		refuseYAML(c, err)
+		refuseYAML(c, data, err)
 		return nil
 	}
 	if err := dec.Decode(&second); err == nil {
@@ -40,7 +40,7 @@ func readYAML(data []byte, c *collector) *tree {
 			hint("one document holds one workflow: put each in a file of its own")
 		return nil
 	} else if !errors.Is(err, io.EOF) {
-		refuseYAML(c, err)
+		refuseYAML(c, data, err)
 		return nil
 	}
 	r := &yamlReader{c: c, shared: map[*yaml.Node]*tree{}, open: map[*yaml.Node]bool{}}
@@ -65,19 +65,29 @@ func directive(data []byte) int {
 	return 0
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
+var (
+	yamlError     = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
+	parserError   = regexp.MustCompile(`^did not find expected (key|node content|'-'|',')`)
+	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.+)' referenced`)
+)
 
-func refuseYAML(c *collector, err error) {
-	m := yamlLine.FindStringSubmatch(err.Error())
+// refuseYAML notes what the YAML parser objects to. Its parsing stage counts lines from 0, and its
+// composing stage names none.
+func refuseYAML(c *collector, data []byte, err error) {
+	m := yamlError.FindStringSubmatch(err.Error())
 	if m == nil {
 		m = []string{"", "", err.Error()}
 	}
-	var where pos
-	if line, convErr := strconv.Atoi(m[1]); convErr == nil {
-		where = pos{line, 1}
+	line, _ := strconv.Atoi(m[1]) // 0 where there is none
+	if parserError.MatchString(m[2]) {
+		line++
 	}
-	p := c.addAt(where, nil, CodeUnparsable, "the document is not valid YAML: %s", m[2])
-	if strings.Contains(m[2], "tab") || strings.Contains(m[2], "cannot start any token") {
+	if anchor := unknownAnchor.FindStringSubmatch(m[2]); anchor != nil {
+		line = 1 + bytes.Count(data[:max(0, bytes.Index(data, []byte("*"+anchor[1])))], []byte("\n"))
+	}
+	where := pos{line, min(line, 1)}
+	p := c.addAt(where, nil, CodeUnparsable, "the document is not valid YAML: %s", clip(m[2]))
+	if strings.Contains(m[2], "cannot start any token") {
 		p.hint("indent with spaces; quote texts that begin with @, ` or %%")
 	}
 }
@@ -126,7 +136,8 @@ func (r *yamlReader) fill(t *tree, n *yaml.Node, depth int) *refusal {
 	case yaml.MappingNode:
 		return r.object(t, n, depth)
 	}
-	return scalar(t, n)
+	scalar(t, n)
+	return nil
 }
 
 func (r *yamlReader) list(t *tree, n *yaml.Node, depth int) *refusal {
@@ -202,9 +213,8 @@ func (r *yamlReader) merge(t *tree, n *yaml.Node, sources []*tree) *refusal {
 	return nil
 }
 
-// scalar reads a plain value as JSON would, and everything quoted as text. A plain number in a form that
-// JSON does not have could mean two things, so it means none.
-func scalar(t *tree, n *yaml.Node) *refusal {
+// scalar reads a plain value as JSON would, and everything quoted as text.
+func scalar(t *tree, n *yaml.Node) {
 	t.text = n.Value
 	tag := n.ShortTag()
 	switch {
@@ -214,12 +224,9 @@ func scalar(t *tree, n *yaml.Node) *refusal {
 		t.kind = kindNull
 	case tag == "!!bool":
 		t.kind, t.text = kindBool, strings.ToLower(n.Value)
-	case jsonNumber.MatchString(n.Value):
+	case tag == "!!int", tag == "!!float", jsonNumber.MatchString(n.Value):
 		t.kind = kindNumber
-	case tag == "!!int", tag == "!!float":
-		return refuse(n, "write it in plain decimal digits, or quote it to mean text", "%s is not a number as JSON has it", clip(n.Value))
 	default:
 		t.kind = kindText
 	}
-	return nil
 }
