@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ax-run/ax/internal/store/internal/db"
 )
@@ -61,4 +62,13 @@ func (s *Store) Ping(ctx context.Context) error {
 		return fmt.Errorf("reach the database: %w", err)
 	}
 	return nil
+}
+
+// Now is the database's clock, which decides every time that is stored (S37).
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	var now time.Time
+	if err := s.pool.QueryRow(ctx, "SELECT now()").Scan(&now); err != nil {
+		return now, fmt.Errorf("read the database's clock: %w", err)
+	}
+	return now, nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/ax-run/ax/dag/progress"
 	"github.com/ax-run/ax/internal/store/internal/db"
 )
@@ -40,15 +42,38 @@ type LiveNode struct {
 	QueuedAt, StartedAt *time.Time
 }
 
-// NodeHistory reads the history of some nodes of a run, or of all when none are named: every attempt, by node,
-// generation and number. Outputs longer than outputLimit bytes are left out; with 0 they are not looked at.
-func (s *Store) NodeHistory(ctx context.Context, run RunID, nodes []string, outputLimit int) ([]NodeRecord, error) {
+// NodeFacts is what is stored of a run's nodes at one instant; a node of which there is nothing is pending.
+type NodeFacts struct {
+	// History has every attempt that ended, by node, generation and number.
+	History []NodeRecord
+	Live    []LiveNode
+}
+
+// NodeFacts reads the history of some nodes of a run that exists, or of all when none are named, and what is live of the
+// whole run. Outputs longer than outputLimit bytes are left out; with 0 they are not looked at.
+func (s *Store) NodeFacts(ctx context.Context, run RunID, nodes []string, outputLimit int) (NodeFacts, error) {
+	var facts NodeFacts
+	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err := pgx.BeginTxFunc(ctx, s.pool, snapshot, func(tx pgx.Tx) (err error) {
+		if facts.Live, err = liveNodes(ctx, tx, run); err != nil {
+			return err
+		}
+		facts.History, err = nodeHistory(ctx, tx, run, nodes, outputLimit)
+		return err
+	})
+	if err != nil {
+		return facts, fmt.Errorf("read nodes of run %s: %w", run, err)
+	}
+	return facts, nil
+}
+
+func nodeHistory(ctx context.Context, tx pgx.Tx, run RunID, nodes []string, outputLimit int) ([]NodeRecord, error) {
 	if nodes == nil {
 		nodes = []string{}
 	}
-	rows, err := db.New(s.pool).NodeHistory(ctx, db.NodeHistoryParams{OutputLimit: int32(outputLimit), RunID: int64(run), Nodes: nodes})
+	rows, err := db.New(tx).NodeHistory(ctx, db.NodeHistoryParams{OutputLimit: int32(outputLimit), RunID: int64(run), Nodes: nodes})
 	if err != nil {
-		return nil, fmt.Errorf("read history of run %s: %w", run, err)
+		return nil, err
 	}
 	return mapRows(rows, func(r db.NodeHistoryRow) (NodeRecord, error) { return nodeRecord(run, r), nil })
 }
@@ -66,15 +91,15 @@ func nodeRecord(run RunID, r db.NodeHistoryRow) NodeRecord {
 	return n
 }
 
-// LiveNodes reads what is queued, running or held of a run that exists.
-func (s *Store) LiveNodes(ctx context.Context, run RunID) ([]LiveNode, error) {
-	jobs, err := s.liveJobs(ctx, run)
+// liveNodes reads what is queued, running or held of a run.
+func liveNodes(ctx context.Context, tx pgx.Tx, run RunID) ([]LiveNode, error) {
+	jobs, err := liveJobs(ctx, tx, run)
 	if err != nil {
-		return nil, fmt.Errorf("read jobs of run %s: %w", run, err)
+		return nil, err
 	}
-	held, err := db.New(s.pool).HeldOfRun(ctx, int64(run))
+	held, err := db.New(tx).HeldOfRun(ctx, int64(run))
 	if err != nil {
-		return nil, fmt.Errorf("read held nodes of run %s: %w", run, err)
+		return nil, err
 	}
 	for _, h := range held {
 		jobs = append(jobs, LiveNode{
@@ -87,8 +112,8 @@ func (s *Store) LiveNodes(ctx context.Context, run RunID) ([]LiveNode, error) {
 }
 
 // liveJobs finds a run's jobs in their range of River's unique index, whose predicate it therefore repeats.
-func (s *Store) liveJobs(ctx context.Context, run RunID) ([]LiveNode, error) {
-	rows, err := s.pool.Query(ctx, `SELECT j.args #>> '{}', CASE j.state WHEN 'running' THEN 'running' ELSE 'queued' END,
+func liveJobs(ctx context.Context, tx pgx.Tx, run RunID) ([]LiveNode, error) {
+	rows, err := tx.Query(ctx, `SELECT j.args #>> '{}', CASE j.state WHEN 'running' THEN 'running' ELSE 'queued' END,
 			COALESCE(q.name, j.queue), j.kind, j.created_at, j.attempted_at, COALESCE(j.attempted_by[cardinality(j.attempted_by)], '')
 		FROM ax_river.river_job j LEFT JOIN ax.queues q ON j.queue = 'q' || q.id::text
 		WHERE j.unique_key >= int8send($1::bigint) AND j.unique_key < int8send($1::bigint + 1)

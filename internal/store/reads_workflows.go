@@ -122,6 +122,12 @@ func (s *Store) Version(ctx context.Context, workflow int64, number int) (Versio
 	}, found(err, "version %d", number)
 }
 
+// VersionByDigest returns the number of the version of a workflow that has a digest, or ErrNotFound.
+func (s *Store) VersionByDigest(ctx context.Context, workflow int64, digest []byte) (int, error) {
+	r, err := db.New(s.pool).VersionByDigest(ctx, db.VersionByDigestParams{WorkflowID: workflow, Digest: digest})
+	return int(r.Number), found(err, "version %x", digest)
+}
+
 // maxID is above every id.
 const maxID = 1<<63 - 1
 

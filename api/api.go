@@ -1,0 +1,147 @@
+// Package api is the HTTP face of ax: it turns requests into the store's verbs and rows into JSON. It
+// holds no rules. One file for each resource; errors get their status in problems.go alone.
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ax-run/ax/dag"
+	"github.com/ax-run/ax/internal/store"
+)
+
+// Launcher creates runs in the caller's transaction; the engine does it.
+type Launcher interface {
+	Launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigger) ([]store.Launched, error)
+}
+
+// Config says what the API stands on.
+type Config struct {
+	Store    *store.Store
+	Launcher Launcher
+	// Metrics are served at /metrics; nil makes new ones.
+	Metrics *Metrics
+	// DefaultTimezone is the zone of schedules that name none, and of logical dates where there is no schedule (S6); empty means
+	// dag.DefaultTimezone.
+	DefaultTimezone string
+	// Version is the program's own.
+	Version string
+	// AllowHosts are the names under which browsers may reach the server, beside localhost and bare addresses. It keeps
+	// a foreign name that resolves to this machine from reading it through a browser.
+	AllowHosts []string
+	// Log takes one line a request, and what failed. Nil discards.
+	Log *slog.Logger
+}
+
+// API is the HTTP face of ax, as an http.Handler.
+type API struct {
+	Config
+	log     *slog.Logger
+	huma    huma.API
+	handler http.Handler
+	graphs  *graphs
+	ready   readiness
+	// closing ends the streams that would keep the server from shutting down.
+	closing context.Context
+	close   context.CancelFunc
+}
+
+const prefix = "/api/v1"
+
+// ns is the path beneath which everything of a namespace lies.
+const ns = prefix + "/namespaces/{namespace}"
+
+// New makes the API. The caller serves it, best by Server.
+func New(cfg Config) *API {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Metrics == nil {
+		cfg.Metrics = NewMetrics(cfg.Store, cfg.Log)
+	}
+	if cfg.DefaultTimezone == "" {
+		cfg.DefaultTimezone = dag.DefaultTimezone
+	}
+	a := &API{Config: cfg, log: cfg.Log, graphs: newGraphs(cfg.Store)}
+	a.closing, a.close = context.WithCancel(context.Background())
+	mux := http.NewServeMux()
+	a.huma = humago.New(mux, a.humaConfig())
+	a.huma.UseMiddleware(a.readBody)
+	a.routes()
+	a.plainRoutes(mux)
+	a.handler = a.guarded(mux)
+	return a
+}
+
+// ServeHTTP implements http.Handler.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+func (a *API) humaConfig() huma.Config {
+	cfg := huma.DefaultConfig("ax", a.Version)
+	cfg.Info.Description = "Workflows on Postgres: definitions, runs, nodes, schedules and logs."
+	cfg.CreateHooks = nil // huma's own would add $schema to every answer
+	cfg.DocsPath, cfg.SchemasPath = "", ""
+	cfg.OpenAPIPath = "" // served by plainRoutes, as it is committed
+	cfg.Formats = map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat}
+	cfg.RejectUnknownQueryParameters = true
+	cfg.Transformers = []huma.Transformer{finishProblem}
+	return cfg
+}
+
+// routes registers every operation of the OpenAPI document.
+func (a *API) routes() {
+	a.workflowRoutes()
+	a.versionRoutes()
+	a.runRoutes()
+	a.nodeRoutes()
+	a.fireRoutes()
+}
+
+// requestTime bounds what a request may take of the database, streams excepted.
+const requestTime = 30 * time.Second
+
+// handle registers an operation. Its errors become problems; its doc is one sentence.
+func handle[I, O any](a *API, op huma.Operation, doc string, do func(context.Context, *I) (*O, error)) {
+	op.Summary = doc
+	op.MaxBodyBytes = -1 // readBody holds the limit
+	a.describeErrors(&op)
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+		ctx, cancel := context.WithTimeout(ctx, requestTime)
+		defer cancel()
+		out, err := do(ctx, in)
+		if err != nil {
+			return nil, a.problemOf(ctx, err)
+		}
+		return out, nil
+	})
+}
+
+func op(method, path, id, tag string) huma.Operation {
+	return huma.Operation{Method: method, Path: path, OperationID: id, Tags: []string{tag}}
+}
+
+// body is an answer that is nothing but its JSON.
+type body[T any] struct{ Body T }
+
+func answerOf[T any](v T, err error) (*body[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &body[T]{v}, nil
+}
+
+// namespace finds the namespace that a request is about.
+func (a *API) namespace(ctx context.Context, name string) (int64, error) {
+	id, err := a.Store.Namespace(ctx, name)
+	if err != nil {
+		return 0, fmt.Errorf("find namespace: %w", err)
+	}
+	return id, nil
+}

@@ -1,0 +1,107 @@
+package api
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/ax-run/ax/dag"
+	"github.com/ax-run/ax/internal/store"
+)
+
+// NodeRunDetail is one node run with its attempts.
+type NodeRunDetail struct {
+	NodeRun
+	History   []Attempt `json:"history" nullable:"false" doc:"The attempts that ended, oldest first."`
+	Successor string    `json:"successor,omitempty" doc:"The newer node run that replaced this one."`
+}
+
+// Attempt is one attempt of a node run that ended, or the decision that ended a node without one.
+type Attempt struct {
+	Attempt int        `json:"attempt"`
+	Outcome string     `json:"outcome" doc:"How the attempt itself ended: succeeded, failed, timeout, lost, skipped, canceled …"`
+	State   string     `json:"state" doc:"The node's state from then on."`
+	Worker  string     `json:"worker,omitempty"`
+	Actor   string     `json:"actor"`
+	Reason  string     `json:"reason,omitempty"`
+	Error   *NodeError `json:"error,omitempty"`
+	NodeTimes
+}
+
+// OfNodeRun is the path of one node run.
+type OfNodeRun struct {
+	InNamespace
+	ID string `path:"id" maxLength:"300" doc:"The execution id, or {run}:{node} for the newest."`
+}
+
+// nodeRun is the node run that a request is about.
+type nodeRun struct {
+	run   store.RunRow
+	graph *dag.Graph
+	at    int
+	// id has generation 0 for the newest.
+	id store.Attempt
+}
+
+// nodeRun finds the node that an id names. Shards are not run yet, so no id names one.
+func (a *API) nodeRun(ctx context.Context, namespace, text string) (nodeRun, error) {
+	id, err := store.ParseExecutionID(text)
+	if err != nil {
+		return nodeRun{}, err
+	}
+	n := nodeRun{id: id}
+	if n.run, err = a.run(ctx, OfRun{InNamespace{namespace}, id.Run.String()}); err != nil {
+		return n, err
+	}
+	if n.graph, err = a.graphs.of(ctx, n.run.VersionID); err != nil {
+		return n, err
+	}
+	at, ok := n.graph.Index(id.Node)
+	if n.at = at; !ok || id.Shard != store.WholeNode || id.Generation < 0 || id.Generation > math.MaxInt32 {
+		return n, notFound("run %s has no node run %.100q", n.run.ID, text)
+	}
+	return n, nil
+}
+
+// facts reads what is stored of a node run: of its own generation, and the newest generation's number.
+func (a *API) nodeRunFacts(ctx context.Context, n nodeRun, outputs int) (own, newest nodeFacts, err error) {
+	all, err := a.nodeFacts(ctx, n.run.ID, n.graph, []int{n.at}, outputs)
+	if err != nil {
+		return own, newest, err
+	}
+	f := all[n.id.Node]
+	own, newest = f.of(n.id.Generation), f.newest()
+	if n.id.Generation > 1 && own.empty() {
+		return own, newest, notFound("run %s has no generation %d of node %s", n.run.ID, n.id.Generation, n.id.Node)
+	}
+	return own, newest, nil
+}
+
+func (f *nodeFacts) empty() bool { return len(f.history) == 0 && f.live == nil }
+
+func (a *API) getNodeRun(ctx context.Context, in *OfNodeRun) (*body[NodeRunDetail], error) {
+	n, err := a.nodeRun(ctx, in.Namespace, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	own, newest, err := a.nodeRunFacts(ctx, n, math.MaxInt32)
+	if err != nil {
+		return nil, err
+	}
+	d := NodeRunDetail{NodeRun: nodeView(n.run.ID, n.graph, n.at, own), History: make([]Attempt, len(own.history))}
+	for i, r := range own.history {
+		d.History[i] = attemptView(r)
+	}
+	if current := nodeView(n.run.ID, n.graph, n.at, newest); current.Generation > d.Generation {
+		d.Successor = current.ID
+	}
+	return answerOf(d, nil)
+}
+
+func attemptView(r store.NodeRecord) Attempt {
+	finished := time.Time(r.FinishedAt)
+	return Attempt{
+		Attempt: r.Attempt.Number, Outcome: r.Outcome, State: string(r.State), Worker: r.Worker, Actor: r.Actor, Reason: r.Reason,
+		Error: errorView(r.Err), NodeTimes: timesOf(r.QueuedAt, r.StartedAt, &finished),
+	}
+}

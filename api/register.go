@@ -1,0 +1,118 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/ax-run/ax/dag"
+	"github.com/ax-run/ax/internal/store"
+	"github.com/ax-run/ax/planner"
+)
+
+const yamlType = "application/yaml"
+
+// Registered is what a registration came to, or would come to.
+type Registered struct {
+	Workflow string          `json:"workflow"`
+	Version  int             `json:"version,omitempty" doc:"The version that new runs use; absent on a dry run that would make a new one."`
+	Digest   string          `json:"digest" doc:"SHA-256 of the content, in hexadecimal."`
+	Created  bool            `json:"created" doc:"Whether the content makes a new version."`
+	DryRun   bool            `json:"dry_run,omitempty" doc:"Nothing was stored."`
+	Warnings []ProblemDetail `json:"warnings" nullable:"false"`
+	Upcoming []Upcoming      `json:"upcoming" nullable:"false"`
+}
+
+type registerInput struct {
+	OfWorkflow
+	DryRun  bool   `query:"dry_run" doc:"Only check the definition, and say what it would come to."`
+	Paused  bool   `query:"paused" doc:"Register a new workflow paused."`
+	RawBody []byte `contentType:"application/yaml"`
+}
+
+type registerOutput struct {
+	Status int
+	Body   Registered
+}
+
+func registerOperation() huma.Operation {
+	o := op(http.MethodPut, ns+"/workflows/{workflow}", "register-workflow", "workflows")
+	definition := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true,
+		Description: "A definition, as /api/v1/schemas/workflow.json describes it."}}
+	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{yamlType: definition, "application/json": definition}}
+	o.SkipValidateBody = true // dag says what is wrong, with lines
+	return o
+}
+
+func (a *API) register(ctx context.Context, in *registerInput) (*registerOutput, error) {
+	graph, problems := dag.Load(in.RawBody, dag.BuildOptions{DefaultTimezone: a.DefaultTimezone})
+	if graph == nil {
+		return nil, definitionProblem(problems)
+	}
+	if code := graph.Definition().Workflow; code != in.Workflow {
+		p := invalid("body.workflow", "the definition is of %s, and the path says %s", code, in.Workflow)
+		p.Errors[0].Code = dag.CodeConflict
+		return nil, p
+	}
+	out := Registered{Workflow: in.Workflow, Digest: graph.Digest().String(), DryRun: in.DryRun, Warnings: definitionDetails(problems)}
+	if in.DryRun {
+		return registerAnswer(out, a.rehearse(ctx, in, graph, &out))
+	}
+	got, err := planner.Register(ctx, a.Store, planner.Registration{
+		Namespace: in.Namespace, Graph: graph, Actor: actor(ctx), Paused: in.Paused})
+	if err != nil {
+		return nil, err
+	}
+	out.Version, out.Created, out.Upcoming = got.Version, got.Created, make([]Upcoming, len(got.Next))
+	for i, n := range got.Next {
+		zone := graph.Definition().Schedules[i].Timezone
+		if len(n.Fires) > 0 {
+			zone = n.Fires[0].Location().String()
+		}
+		out.Upcoming[i] = upcomingView(n.Schedule, zone, n.Fires)
+	}
+	return registerAnswer(out, nil)
+}
+
+// rehearse says what a registration would come to.
+func (a *API) rehearse(ctx context.Context, in *registerInput, g *dag.Graph, out *Registered) error {
+	now, err := a.Store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	if out.Upcoming, err = foretell(g.Definition().Schedules, now); err != nil {
+		return err
+	}
+	out.Created = true
+	namespace, err := a.namespace(ctx, in.Namespace)
+	if err != nil {
+		return err
+	}
+	w, err := a.Store.Workflow(ctx, namespace, in.Workflow)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	digest := g.Digest()
+	known, err := a.Store.VersionByDigest(ctx, w.ID, digest[:])
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	out.Created, out.Version = false, known
+	return err
+}
+
+func registerAnswer(r Registered, err error) (*registerOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := &registerOutput{Status: http.StatusOK, Body: r}
+	if r.Created && !r.DryRun {
+		out.Status = http.StatusCreated
+	}
+	return out, nil
+}
