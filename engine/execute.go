@@ -51,7 +51,7 @@ func (i *incarnation) one(claim store.Claim, kind string, mayGoOn bool) (next *s
 		body.await(i.engine.timings.Grace)
 		return nil, ""
 	}
-	if mayGoOn && body.ended() && !i.draining.Load() {
+	if mayGoOn && !i.worker.config.NoInline && body.ended() && !i.draining.Load() {
 		f.inline = func(p store.Place) bool { return i.mayInline(p, f) }
 	}
 	i.running.store(h)

@@ -24,45 +24,40 @@ func (f *finished) isClean() bool {
 }
 
 // moveFast moves what it can by the fast path and returns what needs the general path.
-func (c *completer) moveFast(ctx context.Context, batch []*finished) (rest []*finished) {
-	for attempt := 0; len(batch) > 0; attempt++ {
-		done, targets, hopes := c.engine.aggregate(batch)
-		res, err := c.engine.store.MoveClean(ctx, c.engine.incarnation(), done, targets)
+func (c *completer) moveFast(ctx context.Context, things []*finished) (rest []*finished) {
+	for attempt := 0; len(things) > 0; attempt++ {
+		b := newFastBatch(c.engine, things)
+		res, err := c.engine.store.MoveClean(ctx, b.rows)
 		switch {
 		case err == nil:
-			return append(rest, c.settleFast(ctx, batch, res, hopes)...)
+			return append(rest, c.settleFast(ctx, b, res)...)
 		case ctx.Err() != nil:
-			answer(batch, reply{err: errStopped})
+			answer(things, reply{err: errStopped})
 			return rest
 		case errors.Is(err, store.ErrFenced):
-			var stale []*finished
-			if batch, stale, err = c.unfence(ctx, batch); err == nil {
-				c.refuse(ctx, stale)
+			var unclean []*finished
+			if things, unclean, err = c.unfence(ctx, things); err == nil {
+				rest = append(rest, unclean...)
 				continue
 			}
 		case !store.Transient(err):
-			return append(rest, batch...)
+			return append(rest, things...)
 		}
-		c.engine.log.Warn("moving results failed, trying again", slog.Int("batch", len(batch)), slog.Any("error", err))
+		c.engine.log.Warn("moving results failed, trying again", slog.Int("batch", len(things)), slog.Any("error", err))
 		c.engine.backoff(ctx, attempt)
 	}
 	return rest
 }
 
-// settleFast answers what was moved and returns what was not.
-func (c *completer) settleFast(ctx context.Context, batch []*finished, res store.CleanResult, hopes map[store.Attempt]*finished) (rest []*finished) {
-	next := make(map[*finished]*store.InlineJob)
+// settleFast answers what was moved, and returns the runs whose end needs the general path.
+func (c *completer) settleFast(ctx context.Context, b *fastBatch, res store.CleanResult) (rest []*finished) {
 	for i := range res.Inline {
-		job := &res.Inline[i]
-		next[hopes[job.Attempt]] = job
-	}
-	for _, f := range batch {
-		if !res.Moved[f.claim.Attempt.Run] {
-			rest = append(rest, f)
-			continue
+		if f := b.hopes[res.Inline[i].Attempt]; f != nil {
+			f.reply.next = &res.Inline[i]
 		}
+	}
+	for _, f := range b.things {
 		c.engine.metrics.NodeRunEnded(progress.Succeeded, f.took)
-		f.reply = reply{next: next[f]}
 	}
 	for range res.Ended {
 		c.engine.metrics.RunEnded(progress.Succeeded)
@@ -74,20 +69,33 @@ func (c *completer) settleFast(ctx context.Context, batch []*finished, res store
 	return rest
 }
 
-// unfence splits a batch into what is still current and what is not.
-func (c *completer) unfence(ctx context.Context, batch []*finished) (current, stale []*finished, err error) {
-	live, err := c.engine.store.Current(ctx, claimsOf(batch))
-	if err != nil {
-		return batch, nil, err
+// unfence finds out why a batch tripped the guard: it answers what is stale and splits off what is not of a clean run.
+func (c *completer) unfence(ctx context.Context, things []*finished) (clean, unclean []*finished, err error) {
+	var runs []store.RunID
+	for _, f := range things {
+		runs = append(runs, f.claim.Attempt.Run)
 	}
-	for _, f := range batch {
-		if live[f.claim.Job.ID] {
-			current = append(current, f)
-		} else {
+	current, err := c.engine.store.Current(ctx, claimsOf(things))
+	if err != nil {
+		return things, nil, err
+	}
+	cleanRuns, err := c.engine.store.Clean(ctx, runs)
+	if err != nil {
+		return things, nil, err
+	}
+	var stale []*finished
+	for _, f := range things {
+		switch {
+		case !current[f.claim.Job.ID]:
 			stale = append(stale, f)
+		case !cleanRuns[int64(f.claim.Attempt.Run)]:
+			unclean = append(unclean, f)
+		default:
+			clean = append(clean, f)
 		}
 	}
-	return current, stale, nil
+	c.refuse(ctx, stale)
+	return clean, unclean, nil
 }
 
 // refuse answers results whose live row is gone: those that history knows were committed by a try whose answer was lost.
@@ -125,64 +133,113 @@ func claimsOf(batch []*finished) []store.Claim {
 	return claims
 }
 
-// aggregate turns finished attempts into successes and sums up what they add to each target, sorted. Hopes
-// are the attempts that may be gone on with inline, and by whom.
-func (e *Engine) aggregate(batch []*finished) (done []store.Success, targets []store.Target, hopes map[store.Attempt]*finished) {
+// fastBatch is a batch of the fast path: what each success adds to, summed up by target.
+type fastBatch struct {
+	engine *Engine
+	things []*finished
+	rows   store.CleanBatch
+	// joins stand beside rows.Joins: what starts when they are full.
+	joins []addition
+	// hopes are the attempts that may be gone on with inline, and by whom.
+	hopes map[store.Attempt]*finished
+}
+
+// addition is what a batch adds to one target of a run.
+type addition struct {
+	run    store.RunID
+	target progress.Target
+	total  int
+	delta  int
+	// last is one of those who added: it knows the run, and may go on with the node.
+	last *finished
+}
+
+func newFastBatch(e *Engine, things []*finished) *fastBatch {
+	b := &fastBatch{engine: e, things: things, hopes: make(map[store.Attempt]*finished)}
+	b.rows.Worker, b.rows.Full = e.incarnation(), b.full
+	for _, f := range things {
+		b.rows.Done = append(b.rows.Done, store.Success{Job: f.claim.Job, Attempt: f.claim.Attempt, Output: f.outcome.Output})
+	}
+	slices.SortFunc(b.rows.Done, func(x, y store.Success) int { return cmp.Compare(x.Job.ID, y.Job.ID) })
+	for _, a := range sumUp(things) {
+		if a.delta >= a.total {
+			b.rows.Ready = append(b.rows.Ready, b.ready(&a, a.last))
+			continue
+		}
+		b.joins = append(b.joins, a)
+		b.rows.Joins = append(b.rows.Joins, store.Join{Run: a.run, Node: a.name(), Delta: a.delta})
+	}
+	return b
+}
+
+// sumUp gathers what the things add to each target, sorted by run and node.
+func sumUp(things []*finished) []addition {
 	type key struct {
 		run  store.RunID
 		node int
 	}
 	at := make(map[key]int)
-	last := make(map[key]*finished)
-	for _, f := range batch {
-		done = append(done, store.Success{Job: f.claim.Job, Attempt: f.claim.Attempt, Output: f.outcome.Output})
-		adds, _ := f.plan.arrivals.Of(f.node)
-		for _, t := range adds {
+	var sums []addition
+	for _, f := range things {
+		targets, _ := f.plan.arrivals.Of(f.node)
+		for _, t := range targets {
 			k := key{f.claim.Attempt.Run, t.Node}
 			i, ok := at[k]
 			if !ok {
-				i = len(targets)
+				i = len(sums)
 				at[k] = i
-				targets = append(targets, e.target(f, t))
+				total := t.Need
+				if t.Node != progress.EndOfRun {
+					total = len(f.plan.graph.At(t.Node).Parents)
+				}
+				sums = append(sums, addition{run: k.run, target: t, total: total})
 			}
-			targets[i].Delta++
-			last[k] = f
+			sums[i].delta++
+			sums[i].last = f
 		}
 	}
-	hopes = make(map[store.Attempt]*finished)
-	for k, i := range at {
-		e.hope(last[k], &targets[i], hopes)
-	}
-	slices.SortFunc(targets, func(a, b store.Target) int {
-		return cmp.Or(cmp.Compare(a.Run, b.Run), cmp.Compare(a.Node, b.Node))
+	slices.SortFunc(sums, func(a, b addition) int {
+		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.name(), b.name()))
 	})
-	slices.SortFunc(done, func(a, b store.Success) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
-	return done, targets, hopes
+	return sums
 }
 
-// target is what one counter of a run means.
-func (e *Engine) target(f *finished, t progress.Target) store.Target {
-	out := store.Target{Run: f.claim.Attempt.Run, Need: t.Need, Total: t.Need}
+// name is the counter's node; the end of the run has none.
+func (a *addition) name() string {
+	if a.target.Node == progress.EndOfRun {
+		return ""
+	}
+	return a.last.plan.graph.At(a.target.Node).Name
+}
+
+// full picks the counters that this batch's arrivals have filled.
+func (b *fastBatch) full(arrived []int) []store.Ready {
+	var ready []store.Ready
+	for i := range b.joins {
+		a := &b.joins[i]
+		if arrived[i] >= a.target.Need && arrived[i]-a.delta < a.target.Need {
+			ready = append(ready, b.ready(a, a.last))
+		}
+	}
+	return ready
+}
+
+// ready says what happens with a full target: by may go on with it.
+func (b *fastBatch) ready(a *addition, by *finished) store.Ready {
+	r := store.Ready{Run: a.run, Node: a.name()}
 	switch {
-	case t.Node != progress.EndOfRun:
-		v := f.plan.graph.At(t.Node)
-		out.Node, out.Total = v.Name, len(v.Parents)
-		out.Place = f.plan.places[t.Node]
-		out.Mode = e.lanes.mode(out.Place)
-	case f.facts.Limited || f.plan.arrivals.Settles:
-		out.Mode = store.ModeSettle
+	case a.target.Node != progress.EndOfRun:
+		r.Place = by.plan.places[a.target.Node]
+		r.Mode = b.engine.lanes.mode(r.Place)
+	case by.facts.Limited || by.plan.arrivals.Settles:
+		r.Mode = store.ModeSettle
 	default:
-		out.Mode = store.ModeEnd
+		r.Mode = store.ModeEnd
 	}
-	return out
-}
-
-// hope marks a successor to be gone on with by the worker that finished last, if it may; a worker takes one at most.
-func (e *Engine) hope(f *finished, t *store.Target, hopes map[store.Attempt]*finished) {
-	if t.Mode != store.ModeJob || t.Delta < t.Total || f.inline == nil || !f.inline(t.Place) {
-		return
+	if r.Mode == store.ModeJob && by.inline != nil && by.inline(r.Place) {
+		by.inline = nil
+		r.Mode = store.ModeInline
+		b.hopes[store.Attempt{Run: a.run, Node: r.Node, Shard: store.WholeNode, Generation: 1, Number: 1}] = by
 	}
-	f.inline = nil
-	t.Mode = store.ModeInline
-	hopes[store.Attempt{Run: t.Run, Node: t.Node, Shard: store.WholeNode, Generation: 1, Number: 1}] = f
+	return r
 }

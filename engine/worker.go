@@ -33,6 +33,8 @@ type WorkerConfig struct {
 	Handlers map[string]Executor
 	HTTP     Executor
 	Command  Executor
+	// NoInline sends every node through the queue, even where its worker could go on with it.
+	NoInline bool
 	// PollOnly makes it ask for work instead of listening, as behind a pooler that cannot carry notifications.
 	PollOnly bool
 }

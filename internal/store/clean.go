@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -23,7 +24,7 @@ type JobRef struct {
 	Attempt int
 }
 
-// Mode says what happens when a Target has all its arrivals.
+// Mode says what happens with what is ready.
 type Mode string
 
 // The modes: a job is inserted; it is inserted as running here, for the finishing worker to go on with;
@@ -36,14 +37,19 @@ const (
 	ModeSettle Mode = "settle"
 )
 
-// Target is a counter that Delta successes of the batch add to; Need of Total possible arrivals start
-// it. Node "" is the end of the run.
-type Target struct {
-	Run                RunID
-	Node               string
-	Delta, Need, Total int
-	Place              Place
-	Mode               Mode
+// Join is a counter of a run that the batch adds to without knowing whether it is full now. Node "" is the end of the run.
+type Join struct {
+	Run   RunID
+	Node  string
+	Delta int
+}
+
+// Ready is what has all its arrivals: a node to start or, with Node "", a run to end.
+type Ready struct {
+	Run   RunID
+	Node  string
+	Place Place
+	Mode  Mode
 }
 
 // Place is where a node's job goes: its River kind and queue, and its priority in it.
@@ -52,10 +58,20 @@ type Place struct {
 	Priority    int
 }
 
+// CleanBatch is a batch of the fast path.
+type CleanBatch struct {
+	// Worker is the incarnation whose attempts these are.
+	Worker string
+	Done   []Success
+	// Joins are sorted by run and node, each once.
+	Joins []Join
+	Ready []Ready
+	// Full decides what the counters in Joins, which stand at arrived now, have made ready.
+	Full func(arrived []int) []Ready
+}
+
 // CleanResult is what a batch of the fast path did.
 type CleanResult struct {
-	// Moved are the runs that were moved; the others need the general path.
-	Moved map[RunID]bool
 	// Inline are the jobs to go on with at once.
 	Inline []InlineJob
 	// Ended are runs that ended, Settle those whose end needs the general path.
@@ -68,68 +84,127 @@ type InlineJob struct {
 	Attempt Attempt
 }
 
-// ErrFenced says that a batch held a result of an attempt that is not current any more; nothing was written.
-var ErrFenced = errors.New("an attempt in the batch is not current any more")
+// ErrFenced says that a batch held a result of an attempt that is not current any more, or of a run that is not clean any
+// more; nothing was written.
+var ErrFenced = errors.New("an attempt in the batch is not current any more, or its run is not clean")
 
-// MoveClean moves successes of clean runs in one statement (S19). Targets are aggregated by (run, node) and
-// sorted by them. Worker is the incarnation whose attempts these are.
-func (s *Store) MoveClean(ctx context.Context, worker string, done []Success, targets []Target) (CleanResult, error) {
-	res := CleanResult{Moved: make(map[RunID]bool)}
-	rows, err := s.pool.Query(ctx, moves["clean"], cleanArgs(worker, done, targets)...)
-	if err == nil {
-		err = res.read(rows)
-	}
+// MoveClean moves successes of clean runs in one transaction of at most two round trips (S19).
+func (s *Store) MoveClean(ctx context.Context, b CleanBatch) (CleanResult, error) {
+	res, err := s.moveClean(ctx, b)
 	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) && pgErr.Code == "22012" {
+	if errors.As(err, &pgErr) && pgErr.Code == pgerrDivisionByZero {
 		return res, ErrFenced
 	}
 	if err != nil {
-		return res, fmt.Errorf("move %d successes: %w", len(done), err)
+		return res, fmt.Errorf("move %d successes: %w", len(b.Done), err)
 	}
 	return res, nil
 }
 
+const pgerrDivisionByZero = "22012"
+
+// moveClean sends everything at once when no counter has to be seen first: the statements of a pipeline are one transaction.
+func (s *Store) moveClean(ctx context.Context, b CleanBatch) (CleanResult, error) {
+	var res CleanResult
+	if len(b.Joins) == 0 {
+		batch := &pgx.Batch{}
+		batch.Queue(moves["clean"], cleanArgs(b)...)
+		if len(b.Ready) > 0 {
+			batch.Queue(moves["go"], readyArgs(b.Worker, b.Ready)...).Query(res.read)
+		}
+		return res, s.pool.SendBatch(ctx, batch).Close()
+	}
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		arrived, err := readArrived(ctx, tx, b)
+		if err != nil {
+			return err
+		}
+		ready := append(b.Ready, b.Full(arrived)...)
+		if len(ready) == 0 {
+			return nil
+		}
+		rows, err := tx.Query(ctx, moves["go"], readyArgs(b.Worker, ready)...)
+		if err != nil {
+			return err
+		}
+		return res.read(rows)
+	})
+	return res, err
+}
+
+// readArrived counts the arrivals and returns where each counter of b.Joins stands.
+func readArrived(ctx context.Context, tx pgx.Tx, b CleanBatch) ([]int, error) {
+	rows, err := tx.Query(ctx, moves["clean"], cleanArgs(b)...)
+	if err != nil {
+		return nil, err
+	}
+	type key struct {
+		run  RunID
+		node string
+	}
+	counts := make(map[key]int, len(b.Joins))
+	var run *RunID
+	var node *string
+	var n int
+	if _, err := pgx.ForEachRow(rows, []any{&run, &node, &n}, func() error {
+		if run != nil {
+			counts[key{*run, *node}] = n
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	return column(b.Joins, func(j *Join) int { return counts[key{j.Run, j.Node}] }), nil
+}
+
 func (r *CleanResult) read(rows pgx.Rows) error {
 	var what string
-	var run, job, checked *int64
+	var id int64
 	var args *string
-	_, err := pgx.ForEachRow(rows, []any{&what, &run, &job, &args, &checked}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&what, &id, &args}, func() error {
 		switch what {
-		case "run":
-			r.Moved[RunID(*run)] = true
 		case "end":
-			r.Ended = append(r.Ended, RunID(*run))
+			r.Ended = append(r.Ended, RunID(id))
 		case "settle":
-			r.Settle = append(r.Settle, RunID(*run))
+			r.Settle = append(r.Settle, RunID(id))
 		case "inline":
 			a, err := ParseJobArgs(*args)
 			if err != nil {
 				return err
 			}
-			r.Inline = append(r.Inline, InlineJob{Job: JobRef{ID: *job, Attempt: 1}, Attempt: a})
+			r.Inline = append(r.Inline, InlineJob{Job: JobRef{ID: id, Attempt: 1}, Attempt: a})
 		}
 		return nil
 	})
 	return err
 }
 
-func cleanArgs(worker string, done []Success, targets []Target) []any {
+func cleanArgs(b CleanBatch) []any {
+	runs := column(b.Done, func(d *Success) int64 { return int64(d.Attempt.Run) })
+	distinct := slices.Clone(runs)
+	slices.Sort(distinct)
 	return []any{
-		column(done, func(d *Success) int64 { return d.Job.ID }),
-		column(done, func(d *Success) int16 { return int16(d.Job.Attempt) }),
-		column(done, func(d *Success) int64 { return int64(d.Attempt.Run) }),
-		column(done, func(d *Success) string { return d.Attempt.Node }),
-		column(done, func(d *Success) *string { return jsonText(d.Output) }),
+		column(b.Done, func(d *Success) int64 { return d.Job.ID }),
+		column(b.Done, func(d *Success) int16 { return int16(d.Job.Attempt) }),
+		slices.Compact(distinct), runs,
+		column(b.Done, func(d *Success) string { return d.Attempt.Node }),
+		column(b.Done, func(d *Success) *string { return jsonText(d.Output) }),
+		b.Worker,
+		column(b.Joins, func(j *Join) int64 { return int64(j.Run) }),
+		column(b.Joins, func(j *Join) string { return j.Node }),
+		column(b.Joins, func(j *Join) int32 { return int32(j.Delta) }),
+	}
+}
+
+func readyArgs(worker string, r []Ready) []any {
+	return []any{
+		column(r, func(r *Ready) int64 { return int64(r.Run) }),
+		column(r, func(r *Ready) string { return r.Node }),
+		column(r, func(r *Ready) string { return r.Place.Kind }),
+		column(r, func(r *Ready) string { return r.Place.Queue }),
+		column(r, func(r *Ready) int16 { return int16(r.Place.Priority) }),
+		column(r, func(r *Ready) string { return string(r.Mode) }),
 		worker,
-		column(targets, func(t *Target) int64 { return int64(t.Run) }),
-		column(targets, func(t *Target) string { return t.Node }),
-		column(targets, func(t *Target) int32 { return int32(t.Delta) }),
-		column(targets, func(t *Target) int32 { return int32(t.Need) }),
-		column(targets, func(t *Target) int32 { return int32(t.Total) }),
-		column(targets, func(t *Target) string { return t.Place.Kind }),
-		column(targets, func(t *Target) string { return t.Place.Queue }),
-		column(targets, func(t *Target) int16 { return int16(t.Place.Priority) }),
-		column(targets, func(t *Target) string { return string(t.Mode) }),
 	}
 }
 
