@@ -46,10 +46,12 @@ type registration struct {
 	tx        pgx.Tx
 	namespace int64
 	workflow  store.Registering
+	problems  dag.Problems
 }
 
 // Register stores a definition and makes it its workflow's current version, with its limits, queues and schedules, all or
-// nothing. It never fires for the past (S10). An unknown namespace is store.ErrNotFound.
+// nothing. It never fires for the past (S10). An unknown namespace is store.ErrNotFound; a cron expression that is over is
+// dag.Problems.
 func Register(ctx context.Context, s *store.Store, r Registration) (Registered, error) {
 	var out Registered
 	code := r.Graph.Definition().Workflow

@@ -3,6 +3,7 @@ package planner
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/ax-run/ax/dag"
@@ -17,18 +18,24 @@ func (r *registration) schedule(ctx context.Context, def *dag.Definition) ([]Upc
 	}
 	next := make([]Upcoming, 0, len(def.Schedules))
 	changed := false
-	for _, spec := range def.Schedules {
+	for i, spec := range def.Schedules {
 		row, err := r.put(ctx, spec, old[spec.Name])
 		if err != nil {
 			return nil, err
 		}
-		changed = changed || !sameSpec(row, old[spec.Name])
+		if !sameSpec(row, old[spec.Name]) {
+			changed = true
+			r.checkFires(i, spec, row)
+		}
 		delete(old, spec.Name)
 		fires, err := NextFires(spec, row.Anchor, r.workflow.Now, upcoming)
 		if err != nil {
 			return nil, err
 		}
 		next = append(next, Upcoming{Schedule: spec.Name, Fires: fires})
+	}
+	if err := r.problems.Err(); err != nil {
+		return nil, err
 	}
 	for _, s := range old {
 		if s.RemovedAt == nil {
@@ -41,6 +48,18 @@ func (r *registration) schedule(ctx context.Context, def *dag.Definition) ([]Upc
 		return next, nil
 	}
 	return next, r.store.NotifySchedules(ctx, r.tx)
+}
+
+// checkFires refuses an expression that is over, such as one for a year that is past: Build, which has no clock, cannot know.
+// What an end or an instant in the past says is meant so.
+func (r *registration) checkFires(i int, spec dag.Schedule, row store.Schedule) {
+	if row.NextFireAt != nil || spec.Cron == "" || spec.End != nil {
+		return
+	}
+	r.problems = append(r.problems, dag.Problem{
+		Path: fmt.Sprintf("schedules[%d].cron", i), Severity: dag.SeverityError, Code: dag.CodeNeverFires,
+		Message: "the schedule never fires: its last instant is past", Hint: "remove it, or correct the expression", Value: spec.Cron,
+	})
 }
 
 // put writes one schedule. Old is its row, or the zero value.
