@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ax-run/ax/internal/store"
@@ -155,4 +157,39 @@ func TestManyRunsTakeSeveralTransactions(t *testing.T) {
 	h.fire()
 	require.GreaterOrEqual(t, one[int64](h, "SELECT count(*) FROM ax.runs"), int64(4*659))
 	require.Zero(t, one[int64](h, "SELECT count(*) FROM (SELECT FROM ax.runs GROUP BY schedule_id, scheduled_at HAVING count(*) > 1) doubles"))
+}
+
+func TestRunsCarryTheParamsOfTheirSchedule(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.register("w", "params: {id: {type: integer}, note: {type: string, default: n}}\n"+
+		schedules("{every: 1h, timezone: Asia/Shanghai, params: {id: 9007199254740993}}")).Workflow
+	h.back(w, 0)
+	h.exec("UPDATE ax.schedules SET anchor = anchor - interval '1 hour', next_fire_at = anchor")
+	h.fire()
+	require.Equal(t, `{"id":9007199254740993}`, one[string](h, "SELECT params::text FROM ax.runs"))
+	require.True(t, one[bool](h, "SELECT logical_date = (scheduled_at AT TIME ZONE 'Asia/Shanghai')::date FROM ax.runs"))
+}
+
+// lines is a logger that keeps its messages.
+type lines struct {
+	slog.Handler
+	said chan string
+}
+
+func (l lines) Handle(_ context.Context, r slog.Record) error { l.said <- r.Message; return nil }
+
+func TestPlannerTellsOnceThatTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/nothing")
+	require.NoError(t, err)
+	defer pool.Close()
+	log := lines{slog.Default().Handler(), make(chan string, 100)}
+	s := store.New(pool)
+	p := planner.New(planner.Config{Store: s, Launcher: &launcher{store: s}, Logger: slog.New(log)})
+	for range 3 {
+		require.Positive(t, planner.Round(t.Context(), p), "it waits before it tries again")
+	}
+	require.Equal(t, "planner cannot work, and keeps trying", <-log.said)
+	require.Empty(t, log.said)
 }
