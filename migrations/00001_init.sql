@@ -92,9 +92,9 @@ CREATE FUNCTION ax.run_id_at(at timestamptz) RETURNS bigint LANGUAGE sql IMMUTAB
 CREATE FUNCTION ax.next_run_id() RETURNS bigint LANGUAGE sql VOLATILE
     RETURN ax.run_id_at(clock_timestamp()) | (nextval('ax.run_seq') & 1048575);
 
--- The arguments of a node run's job: one short string, because River's own columns are costly to fill.
+-- The arguments of a node run's job: one short string, because every entry costs. A node's name needs no escapes.
 CREATE FUNCTION ax.job_args(run_id bigint, node text, shard integer, generation integer, attempt integer) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN to_jsonb(run_id::text || ':' || node || ':' || shard::text || ':' || generation::text || ':' || attempt::text);
+    RETURN ('"' || run_id::text || ':' || node || ':' || shard::text || ':' || generation::text || ':' || attempt::text || '"')::jsonb;
 -- The unique key of a node run's job: at most one is live, and all live jobs of a run lie in one range of the unique index.
 CREATE FUNCTION ax.job_key(run_id bigint, node text, shard integer) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN int8send(run_id) || decode(md5(node || ':' || shard::text), 'hex');

@@ -175,7 +175,7 @@ func idSet(rows pgx.Rows, err error, what string) (map[int64]bool, error) {
 
 // Clean tells which of some runs the fast path may move.
 func (s *Store) Clean(ctx context.Context, runs []RunID) (map[int64]bool, error) {
-	rows, err := s.pool.Query(ctx, `SELECT r.id FROM ax.runs r WHERE r.id = ANY ($1::bigint[]) AND r.state = 'running' AND r.clean
+	rows, err := s.pool.Query(ctx, `SELECT r.id FROM ax.runs r WHERE r.id = ANY ($1::bigint[]) AND r.clean
 		AND NOT EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = r.id)`, ids(runs))
 	return idSet(rows, err, "look for clean runs")
 }

@@ -24,12 +24,12 @@ func New(pool *pgxpool.Pool) *Store { return &Store{pool: pool} }
 // Pool returns the pool the store works on.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
-// Open opens a pool tuned for the engine: its array-heavy statements keep their generic
-// plans, which touch rows by key, however large a batch is.
+// Open opens a pool tuned for the engine: its array-heavy statements keep their generic plans and touch rows by key, however
+// large a batch is and whatever the statistics say of a table that was just empty.
 func Open(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 	cfg = cfg.Copy()
 	for name, value := range map[string]string{
-		"plan_cache_mode": "force_generic_plan", "jit": "off", "random_page_cost": "1.1", "application_name": "ax",
+		"plan_cache_mode": "force_generic_plan", "jit": "off", "enable_seqscan": "off", "random_page_cost": "1.1", "application_name": "ax",
 	} {
 		cfg.ConnConfig.RuntimeParams[name] = value
 	}

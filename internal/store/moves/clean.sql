@@ -1,9 +1,10 @@
 -- Moves a batch of successes of clean runs: the fast path. It holds together or not at all: a run that is not clean any
 -- more, or of which somebody wants something, and a job that is not ours any more trip the guard (division by zero).
+-- That a run has not ended goes without saying: it has a live job.
 -- No two of the lists here are joined with each other: the plan is made for lists of any length.
 WITH run AS MATERIALIZED (
     SELECT r.id FROM ax.runs r
-    WHERE r.id = ANY ($3::bigint[]) AND r.state = 'running' AND r.clean
+    WHERE r.id = ANY ($3::bigint[]) AND r.clean
       AND NOT EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = r.id)
     ORDER BY r.id FOR SHARE OF r
 ), gone AS (

@@ -18,7 +18,7 @@ WITH ready AS (
     SELECT run_id, node, -1, 1, 1, 'worker', 'waiting', queue, kind, priority FROM ready WHERE mode = 'worker'
 ), ended AS (
     UPDATE ax.runs r SET state = 'succeeded', reason = 'all_succeeded', finished_at = now()
-    FROM ready WHERE ready.mode = 'end' AND r.id = ready.run_id AND r.state = 'running'
+    FROM ready WHERE ready.mode = 'end' AND r.id = ready.run_id
     RETURNING r.id
 ), settle AS (
     INSERT INTO ax.run_intents (run_id, kind, actor) SELECT run_id, 'settle', 'engine' FROM ready WHERE mode = 'settle'
