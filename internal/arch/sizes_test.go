@@ -19,7 +19,10 @@ const (
 )
 
 // exceptions are files ("path") and functions ("path:Name") that may pass a budget, with the reason.
-var exceptions = map[string]string{}
+var exceptions = map[string]string{
+	"sdk/node.go:Node2": "a parameter for each typed parent",
+	"sdk/node.go:Node3": "a parameter for each typed parent",
+}
 
 // excepted says whether the budget does not hold for place, and marks the exception as used.
 func excepted(used map[string]bool, place string) bool {
