@@ -78,8 +78,8 @@ func TestR067PausedTimeIsNotOwed(t *testing.T) {
 			require.True(t, resumed)
 			h.fire()
 			got := h.ledger(w)
-			require.Equal(t, 5, got["skipped paused"], code)
-			require.LessOrEqual(t, got["fired"], 1, code) // a minute may have begun since
+			require.Contains(t, []int{5, 6}, got["skipped paused"], code) // a minute may have begun since
+			require.LessOrEqual(t, got["fired"], 1, code)
 			require.LessOrEqual(t, time.Until(*h.next(w)), time.Minute, code)
 			resumed, err = planner.Resume(t.Context(), h.store, w)
 			require.NoError(t, err)
