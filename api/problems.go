@@ -229,7 +229,12 @@ func short(v any) any {
 			return nil
 		}
 		return v
-	case bool, json.Number, float64, int, int64:
+	case json.Number:
+		if _, err := v.Float64(); err != nil {
+			return short(v.String()) // most readers of JSON could not read it as a number
+		}
+		return v
+	case bool, float64, int, int64:
 		return v
 	}
 	return nil
