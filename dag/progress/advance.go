@@ -9,8 +9,7 @@ import (
 // end nodes, and the end of the run. It changes snap to the state after the steps. It is
 // pure and deterministic; asking with no events decides whatever is decidable, such as the roots of a fresh run.
 //
-// A result for a node that is not running or queued is ignored: the caller's fence has already
-// refused it (S18).
+// A result for a node that is not running is ignored: it belongs to an attempt that is not current any more (S18).
 func Advance(g *dag.Graph, snap *Snapshot, events []Event) []Step {
 	a := advance{g: g, snap: snap}
 	if len(events) == 0 {
@@ -50,7 +49,7 @@ func (a *advance) apply(e Event) {
 // result moves the node whose attempt ended.
 func (a *advance) result(r *Result) {
 	n := &a.snap.Nodes[r.Node]
-	if !n.State.Live() {
+	if n.State != Running {
 		return
 	}
 	end := End{Node: r.Node, Generation: n.Generation, Attempt: n.Attempt, Reported: true, Reason: ReasonResult, Err: r.Err}
