@@ -36,13 +36,13 @@ func NewArrivals(g *dag.Graph) *Arrivals {
 			a.Settles = true
 			continue
 		}
-		targets, waits, plain := successors(g, v)
-		if !waits {
+		next := successors(g, v)
+		if !next.waits {
 			a.EndNeed++
-			targets = append(targets, Target{Node: EndOfRun})
+			next.targets = append(next.targets, Target{Node: EndOfRun})
 		}
-		if plain {
-			a.targets[i] = targets
+		if next.plain {
+			a.targets[i] = next.targets
 		}
 	}
 	for i := range a.targets {
@@ -55,22 +55,24 @@ func NewArrivals(g *dag.Graph) *Arrivals {
 	return a
 }
 
-// successors lists what waits for v; waits tells whether one of them needs all its parents.
-func successors(g *dag.Graph, v *dag.Vertex) (targets []Target, waits, plain bool) {
-	plain = true
+// following is what waits for a node. Waits tells whether one of them needs all its parents; plain, whether counts of
+// successes decide them all.
+type following struct {
+	targets      []Target
+	waits, plain bool
+}
+
+func successors(g *dag.Graph, v *dag.Vertex) following {
+	f := following{plain: true}
 	for _, c := range v.Children {
 		child := g.At(c)
 		if child.Node.Finally || child.Node.TriggerRule == dag.Always {
 			continue
 		}
 		need := Need(child.Node.TriggerRule, len(child.Parents))
-		if need == 0 {
-			plain = false
-		}
-		if need == len(child.Parents) {
-			waits = true
-		}
-		targets = append(targets, Target{Node: c, Need: need})
+		f.plain = f.plain && need > 0
+		f.waits = f.waits || need == len(child.Parents)
+		f.targets = append(f.targets, Target{Node: c, Need: need})
 	}
-	return targets, waits, plain
+	return f
 }
