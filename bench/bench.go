@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -52,56 +51,38 @@ func (c Config) withDefaults() Config {
 // slots is how many bodies run at once, in River alone and in the engine alike.
 const slots = 1000
 
-// empty removes all runs and jobs, so that every measurement starts from the same tables.
-func empty(ctx context.Context, pool *pgxpool.Pool) error {
-	_, err := pool.Exec(ctx, `TRUNCATE ax_river.river_job, ax.runs, ax.node_runs, ax.node_joins, ax.held, ax.run_intents, ax.dead_letters,
-		ax.logs, ax.fires`)
-	if err != nil {
-		return fmt.Errorf("empty the database: %w", err)
-	}
-	if _, err := pool.Exec(ctx, "CHECKPOINT"); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	return nil
-}
-
 // bed is an engine with one handler, noop, on an otherwise idle database.
 type bed struct {
 	engine *engine.Engine
-	pool   *pgxpool.Pool
-	store  *store.Store
-	trips  *tripCounter
+	store  *store.Measured
 	worked atomic.Int64
 }
 
 func startBed(ctx context.Context, c Config, handler engine.Executor) (*bed, error) {
-	b := &bed{trips: &tripCounter{}}
-	config := c.Pool.Config()
-	config.ConnConfig.Tracer = b.trips
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	measured, err := store.OpenMeasured(ctx, c.Pool)
 	if err != nil {
-		return nil, fmt.Errorf("open bench pool: %w", err)
+		return nil, err
 	}
-	b.pool, b.store = pool, store.New(pool)
+	b := &bed{store: measured}
 	counted := engine.ExecutorFunc(func(ctx context.Context, t *engine.Task) engine.Outcome {
 		defer b.worked.Add(1)
 		return handler.Execute(ctx, t)
 	})
-	b.engine, err = engine.New(engine.Config{Pool: pool, Logger: c.Logger, Worker: &engine.WorkerConfig{
+	b.engine, err = engine.New(engine.Config{Pool: measured.Pool(), Logger: c.Logger, Worker: &engine.WorkerConfig{
 		Name: "bench", Capacity: slots, NoInline: !c.Inline, Handlers: map[string]engine.Executor{"noop": counted},
 	}})
 	if err != nil {
 		return nil, err
 	}
 	if err := b.engine.Start(ctx); err != nil {
-		pool.Close()
+		measured.Pool().Close()
 		return nil, err
 	}
 	return b, nil
 }
 
 func (b *bed) stop(ctx context.Context) error {
-	defer b.pool.Close()
+	defer b.store.Pool().Close()
 	return b.engine.Stop(ctx)
 }
 
@@ -138,9 +119,9 @@ func (b *bed) wait(ctx context.Context, bodies int64) error {
 		}
 	}
 	for {
-		var open int
-		if err := b.pool.QueryRow(ctx, "SELECT count(*) FROM ax.runs WHERE state IN ('queued', 'running')").Scan(&open); err != nil {
-			return fmt.Errorf("count open runs: %w", err)
+		open, err := b.store.OpenRuns(ctx)
+		if err != nil {
+			return err
 		}
 		if open == 0 {
 			return nil
@@ -159,29 +140,3 @@ func pause(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
-
-// tripCounter counts the round trips of the engine to the database; River's own and the benchmark's polls are left out.
-type tripCounter struct{ n atomic.Int64 }
-
-// TraceQueryStart implements pgx.QueryTracer.
-func (t *tripCounter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	if !strings.Contains(data.SQL, "-- name: ") && !strings.HasPrefix(data.SQL, "SELECT count(*) FROM ax.runs") {
-		t.n.Add(1)
-	}
-	return ctx
-}
-
-// TraceQueryEnd implements pgx.QueryTracer.
-func (t *tripCounter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
-
-// TraceBatchStart implements pgx.BatchTracer.
-func (t *tripCounter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
-	t.n.Add(1)
-	return ctx
-}
-
-// TraceBatchQuery implements pgx.BatchTracer.
-func (t *tripCounter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
-
-// TraceBatchEnd implements pgx.BatchTracer.
-func (t *tripCounter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}

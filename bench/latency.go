@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ax-run/ax/engine"
+	"github.com/ax-run/ax/internal/store"
 )
 
 // Latency is how long an idle system takes from the end of one node to the start of the next, and from the call of
@@ -69,7 +70,7 @@ func RunLatency(ctx context.Context, c Config) (Latency, error) {
 	if err != nil {
 		return Latency{}, fmt.Errorf("register chain: %w", err)
 	}
-	if err := empty(ctx, c.Pool); err != nil {
+	if err := store.New(c.Pool).Empty(ctx); err != nil {
 		return Latency{}, err
 	}
 	clock := &clockwork{}

@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"github.com/ax-run/ax/engine"
+	"github.com/ax-run/ax/internal/store"
 )
 
 // rawArgs are as large as a node run's: the yardstick carries what any job must.
@@ -38,7 +39,7 @@ func (w *rawWorker) Work(context.Context, *river.Job[rawArgs]) error {
 // raw measures River alone: n jobs inserted in batches while a client works them, until it has stopped and every
 // completion is durable.
 func raw(ctx context.Context, c Config, n int) (sample, error) {
-	if err := empty(ctx, c.Pool); err != nil {
+	if err := store.New(c.Pool).Empty(ctx); err != nil {
 		return sample{}, err
 	}
 	var worked atomic.Int64
@@ -54,7 +55,7 @@ func raw(ctx context.Context, c Config, n int) (sample, error) {
 	if err := client.Start(ctx); err != nil {
 		return sample{}, fmt.Errorf("start raw client: %w", err)
 	}
-	return measure(ctx, c.Pool, n, func() error {
+	return measure(ctx, store.New(c.Pool), n, func() error {
 		if err := insertRaw(ctx, client, n); err != nil {
 			return err
 		}

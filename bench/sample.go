@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/ax-run/ax/internal/store"
 )
 
 // sample is one measurement of moving n things.
@@ -27,30 +27,23 @@ type sample struct {
 func (s sample) perSecond() float64 { return float64(s.n) / s.took.Seconds() }
 
 // measure runs f and reads clock, WAL and CPU around it.
-func measure(ctx context.Context, pool *pgxpool.Pool, n int, f func() error) (sample, error) {
-	walBefore, err := walPosition(ctx, pool)
+func measure(ctx context.Context, db *store.Store, n int, f func() error) (sample, error) {
+	walBefore, err := db.WALPosition(ctx)
 	if err != nil {
 		return sample{}, err
 	}
-	own, server := ownCPU(), serverCPU(ctx, pool)
+	own, server := ownCPU(), serverCPU(ctx, db)
 	began := time.Now()
 	if err := f(); err != nil {
 		return sample{}, err
 	}
 	s := sample{n: n, took: time.Since(began)}
-	if after := serverCPU(ctx, pool); after > 0 {
+	if after := serverCPU(ctx, db); after > 0 {
 		s.cpu = ownCPU() - own + after - server
 	}
-	walAfter, err := walPosition(ctx, pool)
+	walAfter, err := db.WALPosition(ctx)
 	s.wal = walAfter - walBefore
 	return s, err
-}
-
-func walPosition(ctx context.Context, pool *pgxpool.Pool) (n int64, err error) {
-	if err := pool.QueryRow(ctx, "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint").Scan(&n); err != nil {
-		return 0, fmt.Errorf("read WAL position: %w", err)
-	}
-	return n, nil
 }
 
 func ownCPU() time.Duration {
@@ -63,13 +56,13 @@ func ownCPU() time.Duration {
 
 // serverCPU is what the database's processes have used, if they run on this machine under Linux: the postmaster's waited-for
 // children and the living ones.
-func serverCPU(ctx context.Context, pool *pgxpool.Pool) time.Duration {
-	var backend int
-	if err := pool.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&backend); err != nil {
+func serverCPU(ctx context.Context, db *store.Store) time.Duration {
+	backend, err := db.BackendPID(ctx)
+	if err != nil {
 		return 0
 	}
-	postmaster, _, ok := procTimes(backend)
-	if !ok {
+	one, err := readProcess(backend)
+	if err != nil {
 		return 0
 	}
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -82,36 +75,49 @@ func serverCPU(ctx context.Context, pool *pgxpool.Pool) time.Duration {
 		if err != nil {
 			continue
 		}
-		if parent, used, ok := procTimes(pid); ok && (parent == postmaster || pid == postmaster) {
-			total += used
+		// A process that ended meanwhile counts among the postmaster's waited-for children.
+		if p, err := readProcess(pid); err == nil && (p.parent == one.parent || pid == one.parent) {
+			total += p.used
 		}
 	}
 	return total
 }
 
-// procTimes reads a process's parent and the CPU time of it and its waited-for children.
-func procTimes(pid int) (parent int, used time.Duration, ok bool) {
+// process is what the kernel tells of one: its parent, and the CPU time of it and its waited-for children.
+type process struct {
+	parent int
+	used   time.Duration
+}
+
+// statFields are the positions in /proc/PID/stat, after the name, of the parent and of the four CPU times.
+const (
+	statParent   = 1
+	statCPUFirst = 11
+	statCPULast  = 14
+)
+
+func readProcess(pid int) (p process, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, 0, false
+		return p, err
 	}
-	_, rest, found := strings.Cut(string(text), ") ")
+	_, rest, _ := strings.Cut(string(text), ") ")
 	fields := strings.Fields(rest)
-	if !found || len(fields) < 15 {
-		return 0, 0, false
+	if len(fields) <= statCPULast {
+		return p, fmt.Errorf("process %d: the kernel tells too little", pid)
 	}
-	if parent, err = strconv.Atoi(fields[1]); err != nil {
-		return 0, 0, false
+	if p.parent, err = strconv.Atoi(fields[statParent]); err != nil {
+		return p, err
 	}
 	const tick = 10 * time.Millisecond // USER_HZ is 100 on every Linux that Go runs on
-	for _, f := range fields[11:15] {
+	for _, f := range fields[statCPUFirst : statCPULast+1] {
 		n, err := strconv.Atoi(f)
 		if err != nil {
-			return 0, 0, false
+			return p, err
 		}
-		used += time.Duration(n) * tick
+		p.used += time.Duration(n) * tick
 	}
-	return parent, used, true
+	return p, nil
 }
 
 // median picks the middle one by a measure.

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/ax-run/ax/engine"
+	"github.com/ax-run/ax/internal/store"
 )
 
 // noop is a body that does nothing: what is measured is the moving.
@@ -75,38 +74,36 @@ func measurePair(ctx context.Context, c Config, s shape, version int64) (pair, e
 	if p.raw, err = raw(ctx, c, n); err != nil {
 		return p, err
 	}
-	if err := empty(ctx, c.Pool); err != nil {
+	if err := store.New(c.Pool).Empty(ctx); err != nil {
 		return p, err
 	}
 	b, err := startBed(ctx, c, noop)
 	if err != nil {
 		return p, err
 	}
-	before := b.trips.n.Load()
-	p.engine, err = measure(ctx, c.Pool, n, func() error {
+	before := b.store.Trips()
+	p.engine, err = measure(ctx, store.New(c.Pool), n, func() error {
 		err := b.launch(ctx, version, s.runs)
 		if err == nil {
 			err = b.wait(ctx, int64(n))
 		}
 		return errors.Join(err, b.stop(ctx))
 	})
-	p.engine.trips = b.trips.n.Load() - before
+	p.engine.trips = b.store.Trips() - before
 	if err == nil {
-		err = verify(ctx, c.Pool, n)
+		err = verify(ctx, store.New(c.Pool), n)
 	}
 	return p, err
 }
 
 // verify counts what the database says was done.
-func verify(ctx context.Context, pool *pgxpool.Pool, n int) error {
-	var ended, jobs, rows int
-	err := pool.QueryRow(ctx, `SELECT (SELECT count(*) FROM ax.runs WHERE state <> 'succeeded'), (SELECT count(*) FROM ax_river.river_job),
-		(SELECT count(*) FROM ax.node_runs)`).Scan(&ended, &jobs, &rows)
+func verify(ctx context.Context, s *store.Store, n int) error {
+	t, err := s.Tally(ctx)
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
-	if ended != 0 || jobs != 0 || rows != n {
-		return fmt.Errorf("verify: %d runs did not succeed, %d jobs are left, %d node runs of %d are there", ended, jobs, rows, n)
+	if want := (store.Tally{NodeRuns: n}); t != want {
+		return fmt.Errorf("verify: the database holds %+v, want %+v", t, want)
 	}
 	return nil
 }

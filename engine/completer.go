@@ -115,7 +115,9 @@ func (c *completer) finish(ctx context.Context, f *finished) reply {
 
 func (c *completer) flush(ctx context.Context, items []*finished) ([]reply, error) {
 	began := time.Now()
+	c.engine.at(atMove)
 	c.commit(ctx, items)
+	c.engine.at(atCommitted)
 	c.engine.metrics.Transition(len(items), time.Since(began))
 	replies := make([]reply, len(items))
 	for i, f := range items {

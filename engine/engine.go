@@ -89,6 +89,8 @@ type Engine struct {
 	keeper    *keeper
 	worker    *worker
 	group     *service.Group
+	// watch is told of every moment, in tests.
+	watch func(moment)
 }
 
 // New makes an engine; it begins at Start.

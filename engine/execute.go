@@ -45,7 +45,9 @@ func (i *incarnation) one(claim store.Claim, kind string, mayGoOn bool) (next *s
 	f := &finished{claim: claim, worker: i.id}
 	body := i.prepare(ctx, f, kind)
 	began := time.Now()
+	i.engine.at(atFetch)
 	body.run(ctx)
+	i.engine.at(atBody)
 	f.took, f.outcome = time.Since(began), body.outcome.checked()
 	if body.silent {
 		body.await(i.engine.timings.Grace)
@@ -62,6 +64,7 @@ func (i *incarnation) one(claim store.Claim, kind string, mayGoOn bool) (next *s
 	case r.err != nil:
 		i.engine.log.Error("a result was not stored", slog.String("execution", claim.Attempt.ExecutionID()), slog.Any("error", r.err))
 	}
+	i.engine.at(atTold)
 	body.await(i.engine.timings.Grace)
 	if r.next == nil {
 		return nil, ""

@@ -214,6 +214,7 @@ func (a *addition) name() string {
 
 // full picks the counters that this batch's arrivals have filled.
 func (b *fastBatch) full(arrived []int) []store.Ready {
+	b.engine.at(atFastHalf)
 	var ready []store.Ready
 	for i := range b.joins {
 		a := &b.joins[i]

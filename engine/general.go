@@ -68,6 +68,7 @@ func (m *movement) run(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	m.locked = locked
+	m.engine.at(atHalf)
 	if err := m.prepare(ctx); err != nil {
 		return err
 	}
@@ -77,7 +78,11 @@ func (m *movement) run(ctx context.Context, tx pgx.Tx) error {
 	if err := m.engine.store.Apply(ctx, tx, m.changes); err != nil {
 		return err
 	}
-	return m.engine.startQueued(ctx, tx, m.freed)
+	if err := m.engine.startQueued(ctx, tx, m.freed); err != nil {
+		return err
+	}
+	m.engine.at(atApplied)
+	return nil
 }
 
 // prepare turns what was read into one snapshot and its events a run.

@@ -120,6 +120,7 @@ func (l *launch) write(ctx context.Context, tx pgx.Tx) error {
 	if err := l.engine.store.InsertRuns(ctx, tx, runs, begins); err != nil {
 		return fmt.Errorf("launch: %w", err)
 	}
+	l.engine.at(atLaunch)
 	return nil
 }
 

@@ -34,8 +34,8 @@ func plainPath(e ast.Expr, sc Scope) *path {
 		if e.Kind() == ast.IdentKind {
 			return rooted(strings.TrimPrefix(e.AsIdent(), "."), steps, sc)
 		}
-		of, s, ok := stepOf(e)
-		if !ok {
+		of, s := stepOf(e)
+		if of == nil {
 			return nil
 		}
 		e, steps = of, append([]step{s}, steps...)
@@ -52,24 +52,26 @@ func rooted(name string, steps []step, sc Scope) *path {
 	return nil
 }
 
-func stepOf(e ast.Expr) (ast.Expr, step, bool) {
+// stepOf takes off an expression's last step; of is nil when it is none.
+func stepOf(e ast.Expr) (of ast.Expr, s step) {
 	switch e.Kind() {
 	case ast.SelectKind:
-		s := e.AsSelect()
-		return s.Operand(), step{name: s.FieldName()}, !s.IsTestOnly()
+		if sel := e.AsSelect(); !sel.IsTestOnly() {
+			return sel.Operand(), step{name: sel.FieldName()}
+		}
 	case ast.CallKind:
 		call := e.AsCall()
 		if call.FunctionName() != operators.Index {
-			return nil, step{}, false
+			return nil, step{}
 		}
 		switch i := literalOf(call.Args()[1]).(type) {
 		case types.String:
-			return call.Args()[0], step{name: string(i)}, true
+			return call.Args()[0], step{name: string(i)}
 		case types.Int:
-			return call.Args()[0], step{index: int(i), list: true}, true
+			return call.Args()[0], step{index: int(i), list: true}
 		}
 	}
-	return nil, step{}, false
+	return nil, step{}
 }
 
 // literalOf gives the value of a literal, or nil.

@@ -22,19 +22,19 @@ type MarkedLine struct {
 const logChunksAtOnce = 64
 
 // Logs reads at most limit lines of a node run's log, all its attempts one after another, from a place on. Of
-// execution only the node run counts, not the attempt's number.
-func (s *Store) Logs(ctx context.Context, execution Attempt, from LogMark, limit int) ([]MarkedLine, error) {
+// the attempt only its node run counts, not its number.
+func (s *Store) Logs(ctx context.Context, of Attempt, from LogMark, limit int) ([]MarkedLine, error) {
 	var lines []MarkedLine
 	for at := from; ; {
 		rows, err := db.New(s.pool).LogChunks(ctx, db.LogChunksParams{
-			RunID: int64(execution.Run), Node: execution.Node, Shard: int32(execution.Shard), Generation: int32(execution.Generation),
+			RunID: int64(of.Run), Node: of.Node, Shard: int32(of.Shard), Generation: int32(of.Generation),
 			Attempt: int32(at.Attempt), Seq: int32(at.Seq), Most: logChunksAtOnce})
 		if err != nil {
-			return nil, fmt.Errorf("read log of %s: %w", execution.ExecutionID(), err)
+			return nil, fmt.Errorf("read log of %s: %w", of.ExecutionID(), err)
 		}
 		for _, r := range rows {
 			if lines, err = appendLines(lines, r, from); err != nil {
-				return nil, fmt.Errorf("read log of %s: %w", execution.ExecutionID(), err)
+				return nil, fmt.Errorf("read log of %s: %w", of.ExecutionID(), err)
 			}
 			if len(lines) >= limit {
 				return lines[:limit], nil
