@@ -10,7 +10,7 @@ import (
 )
 
 // maxGraphs bounds how many graphs are kept; beyond it they are forgotten all at once and read again.
-const maxGraphs = 1000
+const maxGraphs = 256
 
 // graphs reads and keeps the graphs of stored versions, which never change.
 type graphs struct {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"reflect"
@@ -22,7 +23,8 @@ type LogLine struct {
 type logsInput struct {
 	OfNodeRun
 	PageInput
-	Follow bool `query:"follow" doc:"Send the lines as they come, as events, until the node run has ended."`
+	Follow bool   `query:"follow" doc:"Send the lines as they come, as events, until the node run has ended."`
+	Last   string `header:"Last-Event-ID" maxLength:"1000" doc:"With follow, a cursor too: browsers send it when they connect again."`
 }
 
 type logsOutput struct {
@@ -44,6 +46,9 @@ func (a *API) logRoute() {
 }
 
 func (a *API) logs(ctx context.Context, in *logsInput) (*logsOutput, error) {
+	if in.Follow {
+		in.Cursor = cmp.Or(in.Last, in.Cursor)
+	}
 	from, err := readCursor(in.Cursor, store.LogMark{})
 	if err != nil {
 		return nil, err

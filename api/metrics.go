@@ -11,6 +11,7 @@ import (
 
 	"github.com/ax-run/ax/dag/progress"
 	"github.com/ax-run/ax/internal/store"
+	"github.com/ax-run/ax/planner"
 )
 
 // Metrics counts what movers tell it and serves it, with what the database says now, to Prometheus. Its methods are what
@@ -62,13 +63,13 @@ func histogram(name, help string, buckets []float64) prometheus.Histogram {
 	return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
 }
 
-// Fired tells of count expected fires with one result: fired, coalesced, skipped or failed.
-func (m *Metrics) Fired(result string, count int) {
-	m.fires.WithLabelValues(result).Add(float64(count))
+// Fired tells of a row of the ledger, as the planner's Observe does.
+func (m *Metrics) Fired(o planner.Observed) {
+	m.fires.WithLabelValues(string(o.Result)).Add(float64(o.Count))
+	if o.Result == store.Fired {
+		m.fireDelay.Observe(o.Delay.Seconds())
+	}
 }
-
-// FireDelayed tells how late a run was committed.
-func (m *Metrics) FireDelayed(late time.Duration) { m.fireDelay.Observe(late.Seconds()) }
 
 // RunEnded tells of a run's end.
 func (m *Metrics) RunEnded(s progress.State) { m.runs.WithLabelValues(string(s)).Inc() }

@@ -14,6 +14,7 @@ import (
 	"github.com/ax-run/ax/engine"
 	"github.com/ax-run/ax/internal/dbtest"
 	"github.com/ax-run/ax/internal/store"
+	"github.com/ax-run/ax/planner"
 )
 
 var _ engine.Metrics = (*api.Metrics)(nil)
@@ -65,8 +66,8 @@ func TestMetrics(t *testing.T) {
 	require.NoError(t, b.store.RegisterWorker(t.Context(), store.Worker{Incarnation: "i", Name: "w", Namespace: 1, Queues: []string{"q1"}, Kinds: []string{"http"},
 		Capacity: 1, Lease: time.Hour}))
 	m := b.api.Metrics
-	m.Fired("fired", 3)
-	m.FireDelayed(time.Millisecond)
+	m.Fired(planner.Observed{Result: store.Fired, Count: 1, Delay: time.Millisecond})
+	m.Fired(planner.Observed{Result: store.SkippedFire, Count: 3})
 	m.RunEnded(progress.Failed)
 	m.NodeRunStarted(time.Second)
 	m.NodeRunEnded(progress.Succeeded, time.Second)
@@ -74,7 +75,7 @@ func TestMetrics(t *testing.T) {
 	m.ClockSkew(250 * time.Millisecond)
 	text := b.get("/metrics").is(http.StatusOK).text
 	for _, want := range []string{
-		`ax_fires_total{result="fired"} 3`, "ax_fire_delay_seconds_count 1", `ax_runs_total{state="failed"} 1`,
+		`ax_fires_total{result="fired"} 1`, `ax_fires_total{result="skipped"} 3`, "ax_fire_delay_seconds_count 1", `ax_runs_total{state="failed"} 1`,
 		`ax_node_runs_total{state="succeeded"} 1`, "ax_node_start_delay_seconds_count 1", "ax_node_duration_seconds_count 1",
 		"ax_transition_batch_size_sum 7", "ax_transition_seconds_count 1", "ax_clock_skew_seconds 0.25",
 		`ax_queue_depth{queue="default"} 1`, `ax_waiting{reason="no_matching_worker"} 1`, `ax_waiting{reason="retry_backoff"} 1`,

@@ -1,8 +1,7 @@
 -- name: QueueDepths :many
-SELECT COALESCE(q.name, j.queue)::text AS queue, count(*)::bigint AS depth
-FROM ax_river.river_job j
-LEFT JOIN ax.queues q ON j.queue = 'q' || q.id::text
-WHERE j.state = 'available' GROUP BY 1;
+SELECT COALESCE(q.name, j.queue)::text AS queue, j.depth
+FROM (SELECT queue, count(*)::bigint AS depth FROM ax_river.river_job WHERE state = 'available' GROUP BY queue) j
+LEFT JOIN ax.queues q ON j.queue = 'q' || q.id::text;
 
 -- name: HeldCounts :many
 SELECT kind, count(*)::bigint AS held FROM ax.held WHERE released_at IS NULL AND kind <> 'remote' GROUP BY kind;

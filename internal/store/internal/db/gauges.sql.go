@@ -50,10 +50,9 @@ func (q *Queries) OpenDeadLetters(ctx context.Context) (int64, error) {
 }
 
 const queueDepths = `-- name: QueueDepths :many
-SELECT COALESCE(q.name, j.queue)::text AS queue, count(*)::bigint AS depth
-FROM ax_river.river_job j
+SELECT COALESCE(q.name, j.queue)::text AS queue, j.depth
+FROM (SELECT queue, count(*)::bigint AS depth FROM ax_river.river_job WHERE state = 'available' GROUP BY queue) j
 LEFT JOIN ax.queues q ON j.queue = 'q' || q.id::text
-WHERE j.state = 'available' GROUP BY 1
 `
 
 type QueueDepthsRow struct {
