@@ -65,11 +65,12 @@ func TestLogsArePagedAcrossAttempts(t *testing.T) {
 // event is one event of a stream.
 type event struct{ name, id, data string }
 
-// events reads a stream until it ends.
-func (b *bed) events(path string) <-chan event {
+// events reads a stream until it ends, after an event if one is named.
+func (b *bed) events(path string, last ...string) <-chan event {
 	b.Helper()
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, b.url+path, nil)
 	require.NoError(b, err)
+	r.Header["Last-Event-Id"] = last
 	got, err := http.DefaultClient.Do(r)
 	require.NoError(b, err)
 	require.Equal(b, http.StatusOK, got.StatusCode)
@@ -146,9 +147,10 @@ func TestFollowedLogEndsWithItsNodeRun(t *testing.T) {
 	_, open := <-events
 	require.False(t, open)
 
-	rest := b.events(path + "&cursor=" + first.id)
-	b.next(rest, "state")
-	require.Contains(t, b.next(rest, "line").data, `"text":"two"`)
+	for _, rest := range []<-chan event{b.events(path + "&cursor=" + first.id), b.events(path, first.id)} {
+		b.next(rest, "state")
+		require.Contains(t, b.next(rest, "line").data, `"text":"two"`)
+	}
 }
 
 func TestFollowersDoNotKeepTheServerFromShuttingDown(t *testing.T) {

@@ -1,8 +1,11 @@
 package api_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -102,6 +105,23 @@ func (b *bed) survives(method, path, contentType, body string) {
 	if got.status >= 400 {
 		got.problem(got.status)
 	}
+}
+
+// A client that breaks off or garbles its body is told so, if it still listens; it is no failure of the server.
+func TestBrokenBodiesAreTheClientsFault(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	target, err := url.Parse(b.url)
+	require.NoError(t, err)
+	conn, err := net.Dial("tcp", target.Host)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	_, err = io.WriteString(conn, "POST "+ns+"/workflows/x/pause HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n\r\n")
+	require.NoError(t, err)
+	got, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, got.Body.Close()) }()
+	require.Equal(t, http.StatusBadRequest, got.StatusCode)
 }
 
 func fill(template string, values map[string]string) string {
