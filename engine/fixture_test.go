@@ -32,6 +32,7 @@ type bed struct {
 func newBed(t *testing.T, handlers map[string]Executor) *bed {
 	t.Helper()
 	b := &bed{T: t, pool: dbtest.New(t)}
+	t.Cleanup(func() { checkInvariants(t, b.pool) }) // when the engines have stopped
 	b.store = store.New(b.pool)
 	b.engine = b.start("worker", handlers)
 	return b

@@ -34,27 +34,10 @@ func newKeeper(e *Engine) *keeper {
 	for name, round := range map[string]func(context.Context) (time.Duration, error){
 		"due": k.due, "workers": k.workers, "intents": k.intents, "reap": k.reap,
 	} {
-		k.loops[name] = service.NewLoop(service.LoopConfig{Name: name, Logger: e.log, Round: k.patiently(name, round)})
+		k.loops[name] = service.NewLoop(service.LoopConfig{Name: name, Logger: e.log, Round: e.patiently(name, round)})
 	}
 	e.keeper = k
 	return k
-}
-
-// patiently makes a round out of a look that may fail: its failure is told once, and it is tried again.
-func (k *keeper) patiently(name string, look func(context.Context) (time.Duration, error)) func(context.Context) time.Duration {
-	failing := false
-	return func(ctx context.Context) time.Duration {
-		next, err := look(ctx)
-		if err == nil || ctx.Err() != nil {
-			failing = false
-			return next
-		}
-		if !failing {
-			k.engine.log.Warn("looking after runs failed, trying again", slog.String("what", name), slog.Any("error", err))
-		}
-		failing = true
-		return k.engine.timings.Look
-	}
 }
 
 // Start implements service.Service. The live workers are known before anything is launched.

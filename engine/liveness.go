@@ -47,12 +47,10 @@ func (i *incarnation) beatLoop(lost chan<- error) service.Service {
 // looks what waits.
 func (i *incarnation) sweepLoop() service.Service {
 	suspects := make(map[int64]bool)
-	loop := service.NewLoop(service.LoopConfig{Name: "sweep", Logger: i.engine.log, Round: func(ctx context.Context) time.Duration {
-		if err := i.sweep(ctx, suspects); err != nil && ctx.Err() == nil {
-			i.engine.log.Warn("comparing the worker's attempts with the database failed, trying again", slog.Any("error", err))
-		}
-		return i.engine.timings.Look
-	}})
+	round := i.engine.patiently("the worker's attempts", func(ctx context.Context) (time.Duration, error) {
+		return i.engine.timings.Look, i.sweep(ctx, suspects)
+	})
+	loop := service.NewLoop(service.LoopConfig{Name: "sweep", Logger: i.engine.log, Round: round})
 	i.worker.sweep.Store(loop)
 	return loop
 }

@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ax-run/ax/dag"
+	"github.com/ax-run/ax/dag/progress"
+)
+
+// checkInvariants checks the invariants (semantics §10) that rows can tell of, on a database as it stands: whatever has
+// happened to it, between two commits they hold.
+func checkInvariants(t testing.TB, pool *pgxpool.Pool) {
+	t.Helper()
+	var found []string
+	ctx := context.Background()
+	require.NoError(t, pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) (err error) {
+		found, err = violations(ctx, tx)
+		return err
+	}))
+	require.Empty(t, found, "invariants are violated")
+}
+
+// violations lists what is wrong, each with its invariant.
+func violations(ctx context.Context, tx pgx.Tx) ([]string, error) {
+	if _, err := tx.Exec(ctx, "SET LOCAL jit = off"); err != nil { // it takes longer than all the rest
+		return nil, fmt.Errorf("look for violations: %w", err)
+	}
+	var queries []string
+	for _, inv := range invariants {
+		queries = append(queries, fmt.Sprintf("SELECT concat_ws(' ', '%s:', %s) %s", strings.ReplaceAll(inv.rule, "'", "''"), inv.what, inv.of))
+	}
+	rows, err := tx.Query(ctx, withViews+strings.Join(queries, "\nUNION ALL "))
+	if err != nil {
+		return nil, fmt.Errorf("look for violations: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("look for violations: %w", err)
+	}
+	unruly, err := unrulyNodes(ctx, tx)
+	return append(found, unruly...), err
+}
+
+// withViews are the rows of the database as the invariants speak of them: what is live, the newest row of history of every node, and
+// every node of every run.
+const withViews = `WITH live AS (
+	SELECT split_part(args #>> '{}', ':', 1)::bigint AS run_id, split_part(args #>> '{}', ':', 2) AS node, split_part(args #>> '{}', ':', 3)::int AS shard,
+		split_part(args #>> '{}', ':', 4)::int AS generation, split_part(args #>> '{}', ':', 5)::int AS attempt, id AS job_id FROM ax_river.river_job
+	UNION ALL SELECT run_id, node, shard, generation, attempt, NULL FROM ax.held WHERE released_at IS NULL
+), history AS (
+	SELECT *, state IN ('succeeded', 'failed', 'skipped', 'upstream_failed', 'canceled') AS terminal FROM ax.node_runs
+), newest AS (
+	SELECT DISTINCT ON (run_id, node, shard) * FROM history ORDER BY run_id, node, shard, generation DESC, attempt DESC
+), run AS (
+	SELECT *, state IN ('succeeded', 'failed', 'skipped', 'canceled') AS terminal FROM ax.runs
+), member AS (
+	SELECT run.id AS run_id, d.key AS node, d.value AS definition FROM run JOIN ax.versions v ON v.id = run.version_id,
+		json_each(v.definition -> 'nodes') d
+) `
+
+// invariants are queries for what must not be.
+var invariants = []struct{ rule, what, of string }{
+	{"I1 a node goes on after its end", "a.run_id, a.node, a.state, b.state",
+		"FROM history a JOIN history b USING (run_id, node, shard, generation) WHERE a.terminal AND b.attempt > a.attempt"},
+	{"I1 a node that has ended is live", "n.run_id, n.node, n.state",
+		"FROM newest n JOIN live USING (run_id, node, shard, generation) WHERE n.terminal"},
+	{"I1 a run that has ended is live", "run.id, run.state, live.node", "FROM run JOIN live ON live.run_id = run.id WHERE run.terminal"},
+	{"I1 a run's end has no time or no reason", "id, state", "FROM run WHERE terminal AND (finished_at IS NULL OR reason IS NULL)"},
+	{"I1 a run goes on with the time of an end", "id, state", "FROM run WHERE NOT terminal AND finished_at IS NOT NULL"},
+	{"I2 a node is live twice", "run_id, node", "FROM live GROUP BY run_id, node, shard HAVING count(*) > 1"},
+	{"I2 a job's result was accepted twice", "run_id, node, job_id", "FROM history WHERE job_id IS NOT NULL GROUP BY run_id, node, job_id HAVING count(*) > 1"},
+	{"I2 a job lives on after its result", "h.run_id, h.node, h.attempt", "FROM history h JOIN live USING (job_id)"},
+	{"I3 a logical time has several scheduled runs", "schedule_id, scheduled_at",
+		"FROM run WHERE trigger = 'schedule' GROUP BY schedule_id, scheduled_at HAVING count(*) > 1"},
+	{"I3 a fire without its run", "f.schedule_id, f.scheduled_at",
+		"FROM ax.fires f WHERE f.result = 'fired' AND NOT EXISTS (SELECT FROM run WHERE run.id = f.run_id)"},
+	{"I4 attempts are missing or doubled", "run_id, node, array_agg(attempt)",
+		`FROM (SELECT run_id, node, shard, generation, attempt FROM history UNION ALL SELECT run_id, node, shard, generation, attempt FROM live) a
+		GROUP BY run_id, node, shard, generation HAVING min(attempt) <> 1 OR max(attempt) <> count(*)`},
+	{"I4 an end without a start says succeeded", "run_id, node, state", "FROM history WHERE started_at IS NULL AND state = 'succeeded'"},
+	{"I5 nothing ends a running run", "id",
+		`FROM run WHERE state = 'running' AND NOT EXISTS (SELECT FROM live WHERE live.run_id = run.id)
+		AND NOT EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = run.id)`},
+	{"I5 a running run has no deadline", "id", "FROM run WHERE state = 'running' AND deadline_at IS NULL AND NOT timed_out"},
+	{"I5 a queued run waits for nothing", "run.id",
+		`FROM run LEFT JOIN ax.workflows w ON w.id = run.workflow_id WHERE run.state = 'queued'
+		AND NOT EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = run.id)
+		AND (SELECT count(*) FROM run a WHERE a.workflow_id = run.workflow_id AND a.key = run.key AND a.limited AND a.state = 'running') < w.max_runs`},
+	{"I5 a node that will be repeated is not live", "n.run_id, n.node, n.state",
+		"FROM newest n WHERE NOT n.terminal AND NOT EXISTS (SELECT FROM live l WHERE l.run_id = n.run_id AND l.node = n.node AND l.shard = n.shard)"},
+	{"I5 nothing ends a hold", "run_id, node, kind",
+		"FROM ax.held WHERE kind = 'due' AND due_at IS NULL OR kind = 'remote' AND deadline_at IS NULL"},
+	{"I6 more runs than the limit", "run.workflow_id, run.key, count(*)",
+		`FROM run JOIN ax.workflows w ON w.id = run.workflow_id WHERE run.limited AND run.state = 'running'
+		GROUP BY run.workflow_id, run.key, w.max_runs HAVING count(*) > w.max_runs`},
+	{"I7 a run has ended before its node", "m.run_id, m.node",
+		`FROM member m JOIN run ON run.id = m.run_id LEFT JOIN newest n ON n.run_id = m.run_id AND n.node = m.node
+		WHERE run.terminal AND run.state <> 'skipped' AND n.terminal IS NOT TRUE`},
+	{"I7 all nodes have ended, but not the run", "m.run_id",
+		`FROM member m JOIN run ON run.id = m.run_id LEFT JOIN newest n ON n.run_id = m.run_id AND n.node = m.node
+		WHERE NOT run.terminal AND NOT EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = run.id)
+		GROUP BY m.run_id HAVING bool_and(n.terminal IS TRUE)`},
+	{"I8 a run has another workflow's version", "run.id", "FROM run LEFT JOIN ax.versions v ON v.id = run.version_id WHERE v.workflow_id IS DISTINCT FROM run.workflow_id"},
+	{"I8 a node is not of its run's version", "h.run_id, h.node",
+		"FROM (SELECT run_id, node FROM history UNION SELECT run_id, node FROM live) h LEFT JOIN member m USING (run_id, node) WHERE m.node IS NULL"},
+	{"S2 a run has another outcome than its nodes", "run.id, run.state, run.warnings",
+		`FROM run LEFT JOIN LATERAL (
+			SELECT count(*) FILTER (WHERE n.state = 'failed' AND n.tolerated) AS tolerated,
+				count(*) FILTER (WHERE n.state = 'failed' AND NOT n.tolerated OR n.state = 'upstream_failed') AS bad FROM newest n WHERE n.run_id = run.id
+		) n ON true WHERE run.terminal AND (run.warnings <> n.tolerated OR run.state <>
+			CASE WHEN run.canceling THEN 'canceled' WHEN n.bad > 0 OR run.timed_out THEN 'failed' ELSE 'succeeded' END)`},
+	{"S3 a row without an actor or a reason", "run_id, node", "FROM history WHERE actor = '' OR reason IS NULL OR reason = ''"},
+	{"S16 a failed node is no dead letter", "h.run_id, h.node",
+		"FROM history h LEFT JOIN ax.dead_letters d USING (run_id, node, shard, generation) WHERE h.state = 'failed' AND d.run_id IS NULL"},
+	{"S16 a dead letter without a failed node", "d.run_id, d.node",
+		"FROM ax.dead_letters d LEFT JOIN history h ON (h.run_id, h.node, h.shard, h.generation, h.state) = (d.run_id, d.node, d.shard, d.generation, 'failed') WHERE h.run_id IS NULL"},
+}
+
+// unrulyNodes checks I4 and S14: what was made due had a rule that held, and what ended without a start one that did not. The parents
+// that decided it are terminal, so that the rule can still be read off them.
+func unrulyNodes(ctx context.Context, tx pgx.Tx) ([]string, error) {
+	rows, err := tx.Query(ctx, withViews+`SELECT m.run_id, m.node, m.definition ->> 'trigger_rule', n.state, n.state IS NULL OR n.queued_at IS NOT NULL,
+			count(*) FILTER (WHERE p.state = 'succeeded' OR p.state = 'failed' AND p.tolerated),
+			count(*) FILTER (WHERE p.state = 'failed' AND NOT p.tolerated), count(*) FILTER (WHERE p.state = 'upstream_failed'),
+			count(*) FILTER (WHERE p.state = 'canceled'), count(*) FILTER (WHERE p.state = 'skipped'), count(need.name)
+		FROM member m LEFT JOIN LATERAL json_array_elements_text(m.definition -> 'needs') need (name) ON true
+		LEFT JOIN newest n ON n.run_id = m.run_id AND n.node = m.node
+		LEFT JOIN newest p ON p.run_id = m.run_id AND p.node = need.name
+		WHERE NOT COALESCE((m.definition ->> 'finally')::bool, false)
+			AND (n.state IS NOT NULL OR EXISTS (SELECT FROM live WHERE live.run_id = m.run_id AND live.node = m.node))
+		GROUP BY m.run_id, m.node, m.definition ->> 'trigger_rule', n.state, n.queued_at`)
+	if err != nil {
+		return nil, fmt.Errorf("read decided nodes: %w", err)
+	}
+	var found []string
+	var run int64
+	var node, rule string
+	var state *string
+	var begun bool
+	var parents progress.Tally
+	_, err = pgx.ForEachRow(rows, []any{&run, &node, &rule, &state, &begun, &parents.S, &parents.F, &parents.U, &parents.C, &parents.K, &parents.Total}, func() error {
+		decided := progress.Decide(dag.Rule(rule), parents)
+		switch {
+		case begun && decided != progress.Queued:
+			found = append(found, fmt.Sprintf("I4 a node began though its rule did not hold: %d %s %s over %+v", run, node, rule, parents))
+		case !begun && *state != string(decided) && (*state == string(progress.Skipped) || *state == string(progress.UpstreamFailed)):
+			found = append(found, fmt.Sprintf("S14 a node ended %s: %d %s %s over %+v", *state, run, node, rule, parents))
+		}
+		return nil
+	})
+	return found, err
+}
+
+// TestInvariantsAreChecked breaks each invariant in turn and wants it to be found.
+func TestInvariantsAreChecked(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string]Executor{"ok": succeed, "bad": failing(progress.Permanent)})
+	b.wait(b.launch(b.register("workflow: bad\nnodes: {a: {handler: bad, on_failure: skip}, b: {handler: ok, needs: [a]}}"), 1, "{}")[0])
+	b.launch(b.register("workflow: held\nconcurrency: {max_runs: 1}\nnodes: {a: {handler: rare}, b: {handler: ok, needs: [a]}}"), 2, "{}")
+	for _, c := range []struct{ rule, damage string }{
+		{"I1 a node goes on", "INSERT INTO ax.node_runs (run_id, node, shard, generation, attempt, state, outcome, actor) SELECT run_id, node, -1, 1, 2, state, outcome, actor FROM ax.node_runs WHERE node = 'b'"},
+		{"I1 a run that has ended", "UPDATE ax.runs SET state = 'canceled' WHERE state = 'running'"},
+		{"I1 a run goes on", "UPDATE ax.runs SET state = 'running' WHERE state = 'succeeded'"},
+		{"I2 a job's result", "UPDATE ax.node_runs SET job_id = 7, node = 'a', attempt = attempt + (node = 'b')::int"},
+		{"I3 a fire without", "INSERT INTO ax.fires (schedule_id, scheduled_at, result) VALUES (1, now(), 'fired')"},
+		{"I4 attempts", "UPDATE ax.node_runs SET attempt = 2 WHERE node = 'b'"},
+		{"I4 a node began", "UPDATE ax.held SET node = 'b'"},
+		{"I5 nothing ends a running run", "DELETE FROM ax.held"},
+		{"I5 a running run has no deadline", "UPDATE ax.runs SET deadline_at = NULL"},
+		{"I5 a queued run", "UPDATE ax.workflows SET max_runs = 2 WHERE code = 'held'"},
+		{"I5 nothing ends a hold", "UPDATE ax.held SET kind = 'due'"},
+		{"I6 more runs", "UPDATE ax.workflows SET max_runs = 0 WHERE code = 'held'"},
+		{"I7 a run has ended", "DELETE FROM ax.node_runs WHERE node = 'b'"},
+		{"I8 a run has another", "UPDATE ax.runs SET version_id = 3 - version_id"},
+		{"I8 a node is not", "UPDATE ax.node_runs SET node = 'c' WHERE node = 'b'"},
+		{"S2 a run has another", "UPDATE ax.runs SET warnings = 0"},
+		{"S3 a row without", "UPDATE ax.node_runs SET reason = NULL"},
+		{"S14 a node ended", "UPDATE ax.node_runs SET state = 'skipped', queued_at = NULL WHERE node = 'b'"},
+		{"S16 a failed node", "DELETE FROM ax.dead_letters"},
+		{"S16 a dead letter", "UPDATE ax.dead_letters SET node = 'b'"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			tx, err := b.pool.Begin(t.Context())
+			require.NoError(t, err)
+			defer func() { require.NoError(t, tx.Rollback(t.Context())) }()
+			_, err = tx.Exec(t.Context(), c.damage)
+			require.NoError(t, err)
+			found, err := violations(t.Context(), tx)
+			require.NoError(t, err)
+			require.Contains(t, strings.Join(found, "\n"), c.rule)
+		})
+	}
+}
