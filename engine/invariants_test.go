@@ -44,8 +44,8 @@ func violations(ctx context.Context, tx pgx.Tx) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for violations: %w", err)
 	}
-	unruly, err := unrulyNodes(ctx, tx)
-	return append(found, unruly...), err
+	more, err := unrulyNodes(ctx, tx)
+	return append(found, more...), err
 }
 
 // withViews are the rows of the database as the invariants speak of them: what is live, the newest row of history of every node, and
@@ -72,8 +72,8 @@ var invariants = []struct{ rule, what, of string }{
 	{"I1 a node that has ended is live", "n.run_id, n.node, n.state",
 		"FROM newest n JOIN live USING (run_id, node, shard, generation) WHERE n.terminal"},
 	{"I1 a run that has ended is live", "run.id, run.state, live.node", "FROM run JOIN live ON live.run_id = run.id WHERE run.terminal"},
-	{"I1 a run's end has no time or no reason", "id, state", "FROM run WHERE terminal AND (finished_at IS NULL OR reason IS NULL)"},
-	{"I1 a run goes on with the time of an end", "id, state", "FROM run WHERE NOT terminal AND finished_at IS NOT NULL"},
+	{"I1 a run's end has no time or reason", "id, state", "FROM run WHERE terminal AND (finished_at IS NULL OR reason IS NULL)"},
+	{"I1 a run goes on after its end", "id, state", "FROM run WHERE NOT terminal AND finished_at IS NOT NULL"},
 	{"I2 a node is live twice", "run_id, node", "FROM live GROUP BY run_id, node, shard HAVING count(*) > 1"},
 	{"I2 a job's result was accepted twice", "run_id, node, job_id", "FROM history WHERE job_id IS NOT NULL GROUP BY run_id, node, job_id HAVING count(*) > 1"},
 	{"I2 a job lives on after its result", "h.run_id, h.node, h.attempt", "FROM history h JOIN live USING (job_id)"},
@@ -84,7 +84,7 @@ var invariants = []struct{ rule, what, of string }{
 	{"I4 attempts are missing or doubled", "run_id, node, array_agg(attempt)",
 		`FROM (SELECT run_id, node, shard, generation, attempt FROM history UNION ALL SELECT run_id, node, shard, generation, attempt FROM live) a
 		GROUP BY run_id, node, shard, generation HAVING min(attempt) <> 1 OR max(attempt) <> count(*)`},
-	{"I4 an end without a start says succeeded", "run_id, node, state", "FROM history WHERE started_at IS NULL AND state = 'succeeded'"},
+	{"I4 a success without a start", "run_id, node, state", "FROM history WHERE started_at IS NULL AND state = 'succeeded'"},
 	{"I5 nothing ends a running run", "id",
 		`FROM run WHERE state = 'running' AND NOT EXISTS (SELECT FROM live WHERE live.run_id = run.id)
 		AND NOT EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = run.id)`},
@@ -93,7 +93,7 @@ var invariants = []struct{ rule, what, of string }{
 		`FROM run LEFT JOIN ax.workflows w ON w.id = run.workflow_id WHERE run.state = 'queued'
 		AND NOT EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = run.id)
 		AND (SELECT count(*) FROM run a WHERE a.workflow_id = run.workflow_id AND a.key = run.key AND a.limited AND a.state = 'running') < w.max_runs`},
-	{"I5 a node that will be repeated is not live", "n.run_id, n.node, n.state",
+	{"I5 a node to be repeated is not live", "n.run_id, n.node, n.state",
 		"FROM newest n WHERE NOT n.terminal AND NOT EXISTS (SELECT FROM live l WHERE l.run_id = n.run_id AND l.node = n.node AND l.shard = n.shard)"},
 	{"I5 nothing ends a hold", "run_id, node, kind",
 		"FROM ax.held WHERE kind = 'due' AND due_at IS NULL OR kind = 'remote' AND deadline_at IS NULL"},
@@ -123,6 +123,11 @@ var invariants = []struct{ rule, what, of string }{
 		"FROM ax.dead_letters d LEFT JOIN history h ON (h.run_id, h.node, h.shard, h.generation, h.state) = (d.run_id, d.node, d.shard, d.generation, 'failed') WHERE h.run_id IS NULL"},
 }
 
+const (
+	unruly  = "I4 a node began though its rule did not hold"
+	against = "S14 a node ended against its rule"
+)
+
 // unrulyNodes checks I4 and S14: what was made due had a rule that held, and what ended without a start one that did not. The parents
 // that decided it are terminal, so that the rule can still be read off them.
 func unrulyNodes(ctx context.Context, tx pgx.Tx) ([]string, error) {
@@ -149,52 +154,11 @@ func unrulyNodes(ctx context.Context, tx pgx.Tx) ([]string, error) {
 		decided := progress.Decide(dag.Rule(rule), parents)
 		switch {
 		case begun && decided != progress.Queued:
-			found = append(found, fmt.Sprintf("I4 a node began though its rule did not hold: %d %s %s over %+v", run, node, rule, parents))
+			found = append(found, fmt.Sprintf("%s: %d %s %s over %+v", unruly, run, node, rule, parents))
 		case !begun && *state != string(decided) && (*state == string(progress.Skipped) || *state == string(progress.UpstreamFailed)):
-			found = append(found, fmt.Sprintf("S14 a node ended %s: %d %s %s over %+v", *state, run, node, rule, parents))
+			found = append(found, fmt.Sprintf("%s: %d %s %s over %+v", against, run, node, rule, parents))
 		}
 		return nil
 	})
 	return found, err
-}
-
-// TestInvariantsAreChecked breaks each invariant in turn and wants it to be found.
-func TestInvariantsAreChecked(t *testing.T) {
-	t.Parallel()
-	b := newBed(t, map[string]Executor{"ok": succeed, "bad": failing(progress.Permanent)})
-	b.wait(b.launch(b.register("workflow: bad\nnodes: {a: {handler: bad, on_failure: skip}, b: {handler: ok, needs: [a]}}"), 1, "{}")[0])
-	b.launch(b.register("workflow: held\nconcurrency: {max_runs: 1}\nnodes: {a: {handler: rare}, b: {handler: ok, needs: [a]}}"), 2, "{}")
-	for _, c := range []struct{ rule, damage string }{
-		{"I1 a node goes on", "INSERT INTO ax.node_runs (run_id, node, shard, generation, attempt, state, outcome, actor) SELECT run_id, node, -1, 1, 2, state, outcome, actor FROM ax.node_runs WHERE node = 'b'"},
-		{"I1 a run that has ended", "UPDATE ax.runs SET state = 'canceled' WHERE state = 'running'"},
-		{"I1 a run goes on", "UPDATE ax.runs SET state = 'running' WHERE state = 'succeeded'"},
-		{"I2 a job's result", "UPDATE ax.node_runs SET job_id = 7, node = 'a', attempt = attempt + (node = 'b')::int"},
-		{"I3 a fire without", "INSERT INTO ax.fires (schedule_id, scheduled_at, result) VALUES (1, now(), 'fired')"},
-		{"I4 attempts", "UPDATE ax.node_runs SET attempt = 2 WHERE node = 'b'"},
-		{"I4 a node began", "UPDATE ax.held SET node = 'b'"},
-		{"I5 nothing ends a running run", "DELETE FROM ax.held"},
-		{"I5 a running run has no deadline", "UPDATE ax.runs SET deadline_at = NULL"},
-		{"I5 a queued run", "UPDATE ax.workflows SET max_runs = 2 WHERE code = 'held'"},
-		{"I5 nothing ends a hold", "UPDATE ax.held SET kind = 'due'"},
-		{"I6 more runs", "UPDATE ax.workflows SET max_runs = 0 WHERE code = 'held'"},
-		{"I7 a run has ended", "DELETE FROM ax.node_runs WHERE node = 'b'"},
-		{"I8 a run has another", "UPDATE ax.runs SET version_id = 3 - version_id"},
-		{"I8 a node is not", "UPDATE ax.node_runs SET node = 'c' WHERE node = 'b'"},
-		{"S2 a run has another", "UPDATE ax.runs SET warnings = 0"},
-		{"S3 a row without", "UPDATE ax.node_runs SET reason = NULL"},
-		{"S14 a node ended", "UPDATE ax.node_runs SET state = 'skipped', queued_at = NULL WHERE node = 'b'"},
-		{"S16 a failed node", "DELETE FROM ax.dead_letters"},
-		{"S16 a dead letter", "UPDATE ax.dead_letters SET node = 'b'"},
-	} {
-		t.Run(c.rule, func(t *testing.T) {
-			tx, err := b.pool.Begin(t.Context())
-			require.NoError(t, err)
-			defer func() { require.NoError(t, tx.Rollback(t.Context())) }()
-			_, err = tx.Exec(t.Context(), c.damage)
-			require.NoError(t, err)
-			found, err := violations(t.Context(), tx)
-			require.NoError(t, err)
-			require.Contains(t, strings.Join(found, "\n"), c.rule)
-		})
-	}
 }
