@@ -18,6 +18,8 @@ type Task struct {
 	Inputs json.RawMessage
 	// Work is the node's http or command with every expression evaluated, as JSON of dag.HTTP or dag.Command.
 	Work json.RawMessage
+	// Shards is how many shards the node was split into; 0 when it was not.
+	Shards int
 	// Deadline is when the attempt is over by this machine's clock; the context ends with it.
 	Deadline time.Time
 	// Log takes the body's log lines.
