@@ -48,8 +48,11 @@ type moving struct {
 	events []progress.Event
 	// results are the accepted things by node position, with what their live rows knew.
 	results map[int]accepted
-	intents bool
-	ended   progress.State
+	// live are the rows of nodes that are queued, running or held, by position.
+	live map[int]*store.Live
+	// cancel is the wish to cancel that came with this movement, if one did.
+	cancel *progress.Cancel
+	ended  progress.State
 }
 
 type accepted struct {
@@ -93,7 +96,7 @@ func (m *movement) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r := &moving{row: row, plan: p, snap: progress.Fresh(p.graph, row.Now, int64(row.ID)), results: make(map[int]accepted)}
+		r := &moving{row: row, plan: p, snap: progress.Fresh(p.graph, row.Now, int64(row.ID)), results: make(map[int]accepted), live: make(map[int]*store.Live)}
 		r.snap.Run = progress.Run{State: row.State, Canceling: row.Canceling, TimedOut: row.TimedOut}
 		byRun[row.ID] = r
 		m.runs = append(m.runs, r)
@@ -104,7 +107,11 @@ func (m *movement) prepare(ctx context.Context) error {
 	}
 	for i := range m.locked.Live {
 		l := &m.locked.Live[i]
-		byRun[l.Attempt.Run].revive(l.Attempt, l.State)
+		r := byRun[l.Attempt.Run]
+		r.revive(l.Attempt, l.State)
+		if i, ok := r.plan.graph.Index(l.Attempt.Node); ok {
+			r.live[i] = l
+		}
 	}
 	m.accept(byRun)
 	for _, i := range m.locked.Intents {
@@ -182,10 +189,10 @@ func (m *movement) apply(r *moving, got accepted) {
 
 // want makes a wish an event.
 func (r *moving) want(i store.Intent) {
-	r.intents = true
 	switch i.Kind {
 	case store.IntentCancel:
-		r.events = append(r.events, progress.Event{Cancel: &progress.Cancel{Actor: i.Actor, Reason: i.Reason}})
+		r.cancel = &progress.Cancel{Actor: i.Actor, Reason: i.Reason}
+		r.events = append(r.events, progress.Event{Cancel: r.cancel})
 	case store.IntentDeadline:
 		if r.row.PastDeadline {
 			r.events = append(r.events, progress.Event{Deadline: true})
@@ -200,6 +207,9 @@ func (m *movement) advance(r *moving) {
 	}
 	steps := progress.Advance(r.plan.graph, &r.snap, r.events)
 	change := store.RunChange{ID: r.row.ID, State: r.snap.Run.State, Canceling: r.snap.Run.Canceling, TimedOut: r.snap.Run.TimedOut}
+	if r.cancel != nil {
+		change.CanceledBy, change.CancelReason = r.cancel.Actor, r.cancel.Reason
+	}
 	for _, s := range steps {
 		switch {
 		case s.Start != nil:
@@ -227,11 +237,15 @@ func (m *movement) end(r *moving, s *progress.End) {
 		Attempt: store.Attempt{Run: r.row.ID, Node: r.plan.graph.At(s.Node).Name, Shard: store.WholeNode, Generation: s.Generation, Number: s.Attempt},
 		State:   s.State, Outcome: outcomeName(s), Tolerated: s.Tolerated, Actor: "engine", Reason: string(s.Reason), Err: s.Err,
 	}
-	if s.Live {
+	if l := r.live[s.Node]; s.Live && l != nil {
 		m.changes.Drops = append(m.changes.Drops, rec.Attempt)
+		rec.JobID, rec.QueuedAt, rec.StartedAt, rec.Worker, rec.Holds = l.JobID, l.QueuedAt, l.StartedAt, l.Worker, l.Holds
+	}
+	if r.cancel != nil && s.Reason == progress.ReasonCanceled {
+		rec.Actor = r.cancel.Actor
 	}
 	if got, ok := r.results[s.Node]; ok && s.Reported {
-		rec.JobID, rec.QueuedAt, rec.StartedAt = got.taken.JobID, got.taken.QueuedAt, got.taken.StartedAt
+		rec.JobID, rec.QueuedAt, rec.StartedAt, rec.Holds = got.taken.JobID, got.taken.QueuedAt, got.taken.StartedAt, got.taken.Holds
 		rec.Worker = cmp.Or(got.f.worker, got.taken.Worker)
 		rec.Output = got.f.outcome.Output
 		rec.Actor = "worker:" + rec.Worker

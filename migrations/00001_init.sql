@@ -99,6 +99,10 @@ CREATE FUNCTION ax.job_args(run_id bigint, node text, shard integer, generation 
 CREATE FUNCTION ax.job_key(run_id bigint, node text, shard integer) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN int8send(run_id) || decode(md5(node || ':' || shard::text), 'hex');
 
+-- A job's metadata after a node was held back: what held it and for how long, after what its detail knew of earlier holds.
+CREATE FUNCTION ax.job_holds(detail jsonb, kind text, since timestamptz) RETURNS jsonb LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN jsonb_build_object('holds', COALESCE(detail -> 'holds', '[]') || jsonb_build_array(jsonb_build_object('kind', kind, 'since', since, 'until', now())));
+
 CREATE TABLE ax.runs (
     id bigint PRIMARY KEY,
     namespace_id bigint NOT NULL,
@@ -121,6 +125,9 @@ CREATE TABLE ax.runs (
     warnings integer NOT NULL DEFAULT 0,
     canceling boolean NOT NULL DEFAULT false,
     timed_out boolean NOT NULL DEFAULT false,
+    -- Who canceled it and why.
+    canceled_by text,
+    cancel_reason text,
     reason text,
     created_at timestamptz NOT NULL DEFAULT now(),
     started_at timestamptz,
@@ -161,7 +168,8 @@ CREATE TABLE ax.node_runs (
     error_code text,
     error_message text,
     output json,
-    holds json,
+    -- What held it back before it was queued: [{kind, since, until}].
+    holds jsonb,
     queued_at timestamptz,
     started_at timestamptz,
     finished_at timestamptz NOT NULL DEFAULT now(),
@@ -197,7 +205,7 @@ CREATE TABLE ax.held (
     queued_at timestamptz,
     started_at timestamptz,
     released_at timestamptz,
-    detail json,
+    detail jsonb,
     PRIMARY KEY (run_id, node, shard)
 ) WITH (fillfactor = 70);
 CREATE INDEX held_due ON ax.held (due_at) WHERE due_at IS NOT NULL;

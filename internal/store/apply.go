@@ -22,6 +22,7 @@ type Record struct {
 	Err                 *progress.Error
 	Output              []byte
 	QueuedAt, StartedAt *time.Time
+	Holds               []byte
 }
 
 // Begin is an attempt to make due: in Mode job at once, in Mode worker held until a worker is live, in Mode due after Delay.
@@ -52,6 +53,8 @@ type RunChange struct {
 	Reason              string
 	Warnings            int
 	Canceling, TimedOut bool
+	// CanceledBy and CancelReason are kept from the first cancel on.
+	CanceledBy, CancelReason string
 }
 
 // Changes is one general commit.
@@ -130,6 +133,7 @@ func recordArgs(r []Record) []any {
 		column(r, func(r *Record) *string { return jsonText(r.Output) }),
 		column(r, func(r *Record) *time.Time { return r.QueuedAt }),
 		column(r, func(r *Record) *time.Time { return r.StartedAt }),
+		column(r, func(r *Record) *string { return jsonText(r.Holds) }),
 	)
 }
 
@@ -174,6 +178,8 @@ func runArgs(r []RunChange) []any {
 		column(r, func(r *RunChange) int32 { return int32(r.Warnings) }),
 		column(r, func(r *RunChange) bool { return r.Canceling }),
 		column(r, func(r *RunChange) bool { return r.TimedOut }),
+		column(r, func(r *RunChange) *string { return orNull(r.CanceledBy) }),
+		column(r, func(r *RunChange) *string { return orNull(r.CancelReason) }),
 	}
 }
 

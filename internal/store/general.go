@@ -34,6 +34,8 @@ type Taken struct {
 	JobID               int64
 	QueuedAt, StartedAt *time.Time
 	Worker              string
+	// Holds is what held it back before, as JSON; nil for nothing.
+	Holds []byte
 }
 
 // Fact is what history says of the newest generation of one node.
@@ -48,9 +50,8 @@ type Fact struct {
 
 // Live is a queued, running or held row.
 type Live struct {
-	Attempt Attempt
-	State   progress.State
-	JobID   int64
+	Taken
+	State progress.State
 }
 
 // Locked is everything the general path reads, all of it after the runs were locked.
@@ -74,13 +75,14 @@ func (s *Store) LockRuns(ctx context.Context, tx pgx.Tx, runs []RunID, claims []
 	}))
 	b.Queue(moves["take"], claimArgs(claims)...).Query(collect(&l.Taken, func(t *Taken) []any {
 		return []any{&t.Attempt.Run, &t.Attempt.Node, &t.Attempt.Shard, &t.Attempt.Number, &orZero{&t.JobID}, &t.QueuedAt, &t.StartedAt,
-			&orEmpty{&t.Worker}}
+			&orEmpty{&t.Worker}, &t.Holds}
 	}))
 	b.Queue(moves["facts"], ids(runs)).Query(collect(&l.Facts, func(f *Fact) []any {
 		return []any{&f.Run, &f.Node, &f.Shard, &f.Generation, &f.State, &f.Tolerated, &f.Attempt, &f.Failures, &f.Lost}
 	}))
 	b.Queue(moves["live"], ids(runs)).Query(collect(&l.Live, func(v *Live) []any {
-		return []any{&v.Attempt.Run, &v.Attempt.Node, &v.Attempt.Shard, &v.Attempt.Generation, &v.Attempt.Number, &v.State, &v.JobID}
+		return []any{&v.Attempt.Run, &v.Attempt.Node, &v.Attempt.Shard, &v.Attempt.Generation, &v.Attempt.Number, &v.State, &v.JobID, &v.QueuedAt, &v.StartedAt,
+			&orEmpty{&v.Worker}, &v.Holds}
 	}))
 	b.Queue(`SELECT run_id, kind, actor, COALESCE(reason, '') FROM ax.run_intents WHERE run_id = ANY ($1::bigint[])
 		ORDER BY created_at`, ids(runs)).Query(collect(&l.Intents, func(i *Intent) []any {

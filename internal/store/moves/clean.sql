@@ -12,12 +12,12 @@ WITH run AS MATERIALIZED (
     USING unnest($1::bigint[], $2::smallint[], $4::bigint[], $5::text[], $6::text[]) AS item (job_id, job_attempt, run_id, node, output)
     WHERE (SELECT count(*) FROM run) = cardinality($3::bigint[])
       AND j.id = item.job_id AND j.state = 'running' AND j.attempt = item.job_attempt
-    RETURNING item.run_id, item.node, item.output, j.id, j.created_at, j.attempted_at
+    RETURNING item.run_id, item.node, item.output, j.id, j.created_at, j.attempted_at, j.metadata -> 'holds' AS holds
 ), done AS (
     INSERT INTO ax.node_runs (run_id, node, shard, generation, attempt, state, outcome, job_id, worker, actor, reason,
-        output, queued_at, started_at, finished_at)
+        output, holds, queued_at, started_at, finished_at)
     SELECT run_id, node, -1, 1, 1, 'succeeded', 'succeeded', id, $7::text, 'worker:' || $7::text, 'result',
-        output::json, created_at, attempted_at, now()
+        output::json, holds, created_at, attempted_at, now()
     FROM gone
     RETURNING 1
 ), arrived AS (

@@ -7,13 +7,14 @@ WITH due AS (
     RETURNING h.*
 ), live AS (SELECT * FROM unnest($1::text[], $2::text[]) AS t (queue, kind)
 ), job AS (
-    INSERT INTO ax_river.river_job (args, kind, max_attempts, priority, queue, unique_key, unique_states)
-    SELECT ax.job_args(run_id, node, shard, generation, attempt), job_kind, 1, priority, queue, ax.job_key(run_id, node, shard), B'11110001'
+    INSERT INTO ax_river.river_job (args, kind, max_attempts, priority, queue, metadata, unique_key, unique_states)
+    SELECT ax.job_args(run_id, node, shard, generation, attempt), job_kind, 1, priority, queue, ax.job_holds(detail, kind, since),
+        ax.job_key(run_id, node, shard), B'11110001'
     FROM taken WHERE (queue, job_kind) IN (SELECT queue, kind FROM live)
     RETURNING queue
 ), hold AS (
-    INSERT INTO ax.held (run_id, node, shard, generation, attempt, kind, state, queue, job_kind, priority)
-    SELECT run_id, node, shard, generation, attempt, 'worker', 'waiting', queue, job_kind, priority
+    INSERT INTO ax.held (run_id, node, shard, generation, attempt, kind, state, queue, job_kind, priority, detail)
+    SELECT run_id, node, shard, generation, attempt, 'worker', 'waiting', queue, job_kind, priority, ax.job_holds(detail, kind, since)
     FROM taken WHERE (queue, job_kind) NOT IN (SELECT queue, kind FROM live)
 )
 SELECT (SELECT count(*) FROM taken),

@@ -8,8 +8,9 @@ WITH live AS (SELECT * FROM unnest($1::text[], $2::text[]) AS t (queue, kind)
     DELETE FROM ax.held h USING due WHERE h.run_id = due.run_id AND h.node = due.node AND h.shard = due.shard AND h.kind = 'worker'
     RETURNING h.*
 ), job AS (
-    INSERT INTO ax_river.river_job (args, kind, max_attempts, priority, queue, unique_key, unique_states)
-    SELECT ax.job_args(run_id, node, shard, generation, attempt), job_kind, 1, priority, queue, ax.job_key(run_id, node, shard), B'11110001'
+    INSERT INTO ax_river.river_job (args, kind, max_attempts, priority, queue, metadata, unique_key, unique_states)
+    SELECT ax.job_args(run_id, node, shard, generation, attempt), job_kind, 1, priority, queue, ax.job_holds(detail, kind, since),
+        ax.job_key(run_id, node, shard), B'11110001'
     FROM taken RETURNING queue
 )
 SELECT (SELECT count(*) FROM taken),

@@ -8,10 +8,10 @@ WITH live AS (SELECT * FROM unnest($1::text[], $2::text[]) AS t (queue, kind)
 ), gone AS (
     DELETE FROM ax_river.river_job j USING stranded, run
     WHERE j.id = stranded.id AND run.id = stranded.run_id AND j.state = 'available'
-    RETURNING j.args #>> '{}' AS args, j.kind, j.queue, j.priority
+    RETURNING j.args #>> '{}' AS args, j.kind, j.queue, j.priority, j.metadata
 ), hold AS (
-    INSERT INTO ax.held (run_id, node, shard, generation, attempt, kind, state, queue, job_kind, priority)
+    INSERT INTO ax.held (run_id, node, shard, generation, attempt, kind, state, queue, job_kind, priority, detail)
     SELECT split_part(args, ':', 1)::bigint, split_part(args, ':', 2), split_part(args, ':', 3)::int, split_part(args, ':', 4)::int,
-        split_part(args, ':', 5)::int, 'worker', 'waiting', queue, kind, priority FROM gone
+        split_part(args, ':', 5)::int, 'worker', 'waiting', queue, kind, priority, metadata FROM gone
 )
 SELECT count(*) FROM gone
