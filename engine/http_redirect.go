@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// carried are the headers that a redirect to another host takes along: all others may be secrets of the first.
+// carried are the headers that a redirect to another host takes along: all others may be secrets of the first,
+// its query in Referer too.
 var carried = []string{"Accept", "Content-Type", "Idempotency-Key", "User-Agent"}
 
 // truthful is a client that follows only redirects that ask for the same work elsewhere. One that turns a POST into a GET
@@ -17,7 +18,6 @@ func truthful(client *http.Client) *http.Client {
 		if req.Method != first.Method {
 			return http.ErrUseLastResponse
 		}
-		req.Header.Del("Referer") // has the first URL's query
 		if req.URL.Host != first.URL.Host {
 			for name := range req.Header {
 				if !slices.Contains(carried, http.CanonicalHeaderKey(name)) {

@@ -80,6 +80,7 @@ func TestR014SecretsOfARequestAreNotShown(t *testing.T) {
 		"404 that echoes":           echoes(404, "json"),
 		"worker that echoes":        echoes(200, "ax"),
 		"status line that echoes":   breaks("HTTP/1.1 500 %s\r\nContent-Length: 0\r\n\r\n"),
+		"500 that ends in a secret": breaks("HTTP/1.1 500 No\r\nContent-Length: 999\r\n\r\nBearer CANARY%.0s"),
 		"broken answer that echoes": breaks("%s\r\n\r\n"),
 		"broken header that echoes": breaks("HTTP/1.1 200 OK\r\n%s\r\n\r\n"),
 		"redirect that echoes":      breaks("HTTP/1.1 307 Moved\r\nLocation: http://127.0.0.1:1/\x01%s\r\n\r\n"),
