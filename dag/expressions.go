@@ -69,7 +69,7 @@ func (c *compiler) compile(i int) (Compiled, []string) {
 	if len(n.Inputs) > 0 {
 		out.Inputs = c.value(at.key("inputs"), n.Inputs, n)
 	}
-	if key, fields := n.templated(); fields != nil {
+	if key, fields := n.templated(); templateIn(fields) {
 		out.Work = c.value(at.key(key), fields, n)
 	}
 	slices.Sort(c.reads)
@@ -99,9 +99,9 @@ func (n *Node) templated() (string, map[string]any) {
 	return key, fields
 }
 
-// value compiles a tree of templates; nil when there is none in it.
+// value compiles a tree of templates and constants; nil when something in it is wrong.
 func (c *compiler) value(at *place, fields map[string]any, n *Node) *expr.Value {
-	if !templateIn(fields) || c.full() {
+	if c.full() {
 		return nil
 	}
 	scope := c.scope
