@@ -1,0 +1,36 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/ax-run/ax/bench"
+)
+
+func throughputText(t bench.Throughput) string {
+	out := table{header: []string{"SHAPE", "NODES/S", "RATIO", "WAL B/NODE", "TRIPS/NODE", "CPU US/NODE"}}
+	for _, name := range slices.Sorted(maps.Keys(t.Shapes)) {
+		s := t.Shapes[name]
+		out.add(plain(name), plain(number(s.NodeRunsPerS, 0)), plain(number(s.Ratio, 2)), plain(number(s.WALBytesPerNode, 0)),
+			plain(number(s.RoundTripsPerNode, 3)), plain(number(s.CPUMicrosPerNode, 0)))
+	}
+	out.add(plain("raw River"), plain(number(t.RawRiverPerS, 0)), plain("1"), plain(number(t.RawRiverWALBytesPerJob, 0)), plain(""),
+		plain(number(t.RawRiverCPUMicrosPerJob, 0)))
+	return out.render(false)
+}
+
+func latencyText(l bench.Latency) string {
+	out := table{header: []string{"FROM", "P50 MS", "P99 MS", "MAX MS"}}
+	for _, row := range []struct {
+		name string
+		bench.Spread
+	}{{"end of a node to start of the next", l.HopMS}, {"trigger to start of the first node", l.StartMS}} {
+		out.add(plain(row.name), plain(number(row.P50, 2)), plain(number(row.P99, 2)), plain(number(row.Max, 2)))
+	}
+	return out.render(false)
+}
+
+func number(v float64, digits int) string {
+	return strconv.FormatFloat(v, 'f', digits, 64)
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ax-run/ax/api"
+)
+
+// triggerFlags are what a run is to be started with.
+type triggerFlags struct {
+	params                  []string
+	paramsFile, logicalTime string
+	wait, quiet             bool
+	timeout                 time.Duration
+}
+
+func newTrigger(c *call) *cobra.Command {
+	var f triggerFlags
+	cmd := &cobra.Command{
+		Use:   "trigger WORKFLOW",
+		Short: "Start a run",
+		Long:  "Starts a run of a workflow's newest version. With --wait it waits for the end, and exits by it: 0 succeeded, 9 not, 8 still running.",
+		Args:  cobra.ExactArgs(1),
+		Example: "  ax trigger report.daily_sales --param region=cn --wait\n" +
+			"  ax trigger report.daily_sales --logical-time 2026-11-30T02:30:00+08:00",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := c.client()
+			if err != nil {
+				return err
+			}
+			body, err := c.triggerBody(cmd.Context(), client, args[0], f)
+			if err != nil {
+				return err
+			}
+			run, err := client.trigger(cmd.Context(), args[0], body)
+			if err != nil {
+				return err
+			}
+			return c.triggered(cmd.Context(), client, run, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.params, "param", "p", nil, "a parameter, as NAME=VALUE; may be said several times")
+	flags.StringVar(&f.paramsFile, "params-file", "", "a YAML or JSON file with parameters; - is standard input")
+	flags.StringVar(&f.logicalTime, "logical-time", "", "the time the run is for (RFC 3339); now when left out")
+	flags.BoolVar(&f.wait, "wait", false, "wait until the run has ended, and show it")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait at most; 0 is without end")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "write only the run's id")
+	return cmd
+}
+
+func (c *call) triggerBody(ctx context.Context, client *client, workflow string, f triggerFlags) (api.TriggerBody, error) {
+	var body api.TriggerBody
+	if f.logicalTime != "" {
+		at, err := c.instant("logical-time", f.logicalTime)
+		if err != nil {
+			return body, err
+		}
+		body.LogicalTime = &at
+	}
+	if len(f.params) == 0 && f.paramsFile == "" {
+		return body, nil
+	}
+	values, err := c.readParams(f.paramsFile)
+	if err != nil {
+		return body, err
+	}
+	if len(f.params) > 0 {
+		w, err := client.workflow(ctx, workflow)
+		if err != nil {
+			return body, err
+		}
+		if err := setParams(values, f.params, w.Definition); err != nil {
+			return body, err
+		}
+	}
+	body.Params, err = paramsObject(values)
+	return body, err
+}
+
+// triggered tells of the run that was started, and waits for it if that is wanted.
+func (c *call) triggered(ctx context.Context, client *client, run api.RunDetail, f triggerFlags) error {
+	switch {
+	case f.quiet:
+		if _, err := fmt.Fprintln(c.out, run.ID); err != nil {
+			return fmt.Errorf("write output: %w", err)
+		}
+		if !f.wait {
+			return nil
+		}
+		state, err := c.wait(ctx, client, run.ID, f.timeout)
+		if err == nil && state != "succeeded" {
+			return silent(exitUnsuccess)
+		}
+		return err
+	case f.wait:
+		if c.output == outputTable {
+			c.sayf("started run %s", run.ID)
+		}
+		return c.waitAndShow(ctx, client, run.ID, f.timeout)
+	}
+	return c.show(run, func() string {
+		return fmt.Sprintf("started run %s of %s: look at it with `ax run %s`\n", run.ID, run.Workflow, run.ID)
+	})
+}
