@@ -10,6 +10,6 @@
 //
 // A handler is named workflow.node unless HandlerName says otherwise.
 //
-// Declaring never panics and never fails in the middle: what is wrong is gathered, and Definition tells all of
+// Declaring never panics, except on a nil Workflow, and never fails in the middle: what is wrong is gathered, and Definition tells all of
 // it at once. A Workflow must be declared by one goroutine; afterwards it is safe for many.
 package sdk
