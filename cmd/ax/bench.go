@@ -45,25 +45,33 @@ func newBench(c *call) *cobra.Command {
 	flags.IntVar(&f.repeat, "repeat", 3, "how often each measurement is taken; the median counts")
 	flags.Float64Var(&f.scale, "scale", 1, "multiplies the number of runs")
 	cmd.AddCommand(
-		benchVerb(c, &f, "throughput", "Measure how many nodes move in a second, for four shapes of graph", bench.RunThroughput, throughputText),
-		benchVerb(c, &f, "latency", "Measure how long the next node waits on an idle system", bench.RunLatency, latencyText))
+		measurement[bench.Throughput]{"throughput", "Measure how many nodes move in a second, for four shapes of graph",
+			bench.RunThroughput, throughputText}.verb(c, &f),
+		measurement[bench.Latency]{"latency", "Measure how long the next node waits on an idle system",
+			bench.RunLatency, latencyText}.verb(c, &f))
 	return cmd
 }
 
-// benchVerb is one measurement.
-func benchVerb[T any](c *call, f *benchFlags, name, short string, measure func(context.Context, bench.Config) (T, error), people func(T) string) *cobra.Command {
+// measurement is one kind of it, and how its result is shown to people.
+type measurement[T any] struct {
+	name, short string
+	take        func(context.Context, bench.Config) (T, error)
+	text        func(T) string
+}
+
+func (m measurement[T]) verb(c *call, f *benchFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: name, Short: short, Args: cobra.NoArgs,
+		Use: m.name, Short: m.short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var result T
 			err := c.onBench(cmd.Context(), *f, func(ctx context.Context, config bench.Config) (err error) {
-				result, err = measure(ctx, config)
+				result, err = m.take(ctx, config)
 				return err
 			})
 			if err != nil {
 				return databaseError(err)
 			}
-			return c.show(result, func() string { return people(result) })
+			return c.show(result, func() string { return m.text(result) })
 		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/ax-run/ax/examples/nightly-report/report"
@@ -51,9 +52,7 @@ func find(args []string) (step, error) {
 	case "render":
 		return over(report.Render), nil
 	case "publish":
-		return over(func(ctx context.Context, in publishInput) (report.Published, error) {
-			return report.Publish(in.Folder)(ctx, in.Page)
-		}), nil
+		return over(publish), nil
 	case "cleanup":
 		return over(func(ctx context.Context, in cleanupInput) (report.Cleaned, error) {
 			return report.Cleanup(in.Folder)(ctx, in.Request)
@@ -69,6 +68,15 @@ func aggregate(region report.Region) (step, error) {
 	return over(func(ctx context.Context, in dayInput) (report.Totals, error) {
 		return report.Aggregate(region)(ctx, in.Day)
 	}), nil
+}
+
+// publish wants an absolute folder: a command's own folder is removed when it ends, with all that is in it.
+func publish(ctx context.Context, in publishInput) (report.Published, error) {
+	if in.Folder != "" && !filepath.IsAbs(in.Folder) {
+		return report.Published{}, &report.DataError{Subject: in.Page.Date, Problems: []string{
+			fmt.Sprintf("the folder %q is relative to a folder that is removed when this step ends: name an absolute one", in.Folder)}}
+	}
+	return report.Publish(in.Folder)(ctx, in.Page)
 }
 
 // over turns a typed step into one over JSON. Inputs that do not fit are a *report.DataError.
