@@ -3,6 +3,7 @@ package dag
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,13 +19,10 @@ func (e *ParamError) Error() string { return "parameters: " + strings.Join(e.Pro
 // ResolveParams checks the values given (a JSON object, or nothing) against the declared parameters and
 // fills in the defaults. The answer is a JSON object with every parameter, its numbers to the digit as they were given.
 func (d *Definition) ResolveParams(given []byte) ([]byte, error) {
-	values := make(map[string]json.RawMessage)
-	if len(bytes.TrimSpace(given)) > 0 {
-		if err := json.Unmarshal(given, &values); err != nil {
-			return nil, &ParamError{Problems: []string{"want a JSON object"}}
-		}
+	values, problems := readParams(given)
+	if problems != nil {
+		return nil, &ParamError{Problems: problems}
 	}
-	var problems []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if _, ok := d.Params[name]; !ok {
 			problems = append(problems, fmt.Sprintf("%q is not declared by the workflow", name))
@@ -49,6 +47,35 @@ func (d *Definition) ResolveParams(given []byte) ([]byte, error) {
 		return nil, fmt.Errorf("write parameters: %w", err)
 	}
 	return bytes.TrimSpace(b.Bytes()), nil
+}
+
+// readParams reads a JSON object of values that can be kept, each name once; nothing and null are an empty one.
+func readParams(given []byte) (values map[string]json.RawMessage, problems []string) {
+	values = make(map[string]json.RawMessage)
+	given = bytes.TrimSpace(given)
+	if len(given) == 0 || string(given) == "null" {
+		return values, nil
+	}
+	if err := CheckValue(given); err != nil {
+		return nil, []string{err.Error()}
+	}
+	d := json.NewDecoder(bytes.NewReader(given))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return nil, []string{"want a JSON object"}
+	}
+	for d.More() {
+		token, err := d.Token()
+		name := fmt.Sprint(token)
+		var value json.RawMessage
+		if err = errors.Join(err, d.Decode(&value)); err != nil {
+			return nil, []string{err.Error()}
+		}
+		if values[name] != nil {
+			problems = append(problems, fmt.Sprintf("%q stands there twice", name))
+		}
+		values[name] = value
+	}
+	return values, problems
 }
 
 func (p Param) resolve(given json.RawMessage) (json.RawMessage, error) {

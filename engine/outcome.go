@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/dag/progress"
 )
 
@@ -46,8 +46,6 @@ const (
 	maxOutput = 1 << 20
 	// maxErrorText is how much of an error's text is kept; the rest is cut and said to be.
 	maxErrorText = 16 << 10
-	// maxDepth is how deep an output's JSON may nest: far beyond use, well within what the database reads.
-	maxDepth = 512
 )
 
 func invalidOutput(why string) *progress.Error {
@@ -81,37 +79,11 @@ func badOutput(b []byte) string {
 		return ""
 	case len(b) > maxOutput:
 		return fmt.Sprintf("%d bytes, at most %d are kept; write it to a file or table and return its place", len(b), maxOutput)
-	case !utf8.Valid(b):
-		return "not valid UTF-8"
-	case depth(b) > maxDepth:
-		return fmt.Sprintf("nested deeper than %d", maxDepth)
-	case !json.Valid(b):
-		return "not one JSON value"
-	case bytes.Contains(b, []byte(`\u0000`)):
-		return "it holds the character NUL, which the database cannot keep"
+	}
+	if err := dag.CheckValue(b); err != nil {
+		return err.Error()
 	}
 	return ""
-}
-
-// depth is how deep JSON nests, strings excepted.
-func depth(b []byte) int {
-	deepest, now := 0, 0
-	quoted := false
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			now++
-			deepest = max(deepest, now)
-		case c == '}' || c == ']':
-			now--
-		}
-	}
-	return deepest
 }
 
 // cleanText cuts a text and escapes what the database or a terminal cannot take.
