@@ -184,7 +184,7 @@ func (m *movement) apply(r *moving, got accepted) {
 	}
 	r.results[i] = got
 	o := got.f.outcome
-	r.events = append(r.events, progress.Event{Result: &progress.Result{Node: i, Err: o.Err, Skipped: o.Skipped, Reason: o.Reason}})
+	r.events = append(r.events, progress.Event{Result: &progress.Result{Node: i, Err: o.Err, Skipped: o.Skipped, Note: o.Reason}})
 }
 
 // want makes a wish an event.
@@ -235,7 +235,7 @@ func (m *movement) ended(r *moving, s progress.State) {
 func (m *movement) end(r *moving, s *progress.End) {
 	rec := store.Record{
 		Attempt: store.Attempt{Run: r.row.ID, Node: r.plan.graph.At(s.Node).Name, Shard: store.WholeNode, Generation: s.Generation, Number: s.Attempt},
-		State:   s.State, Outcome: outcomeName(s), Tolerated: s.Tolerated, Actor: "engine", Reason: string(s.Reason), Err: s.Err,
+		State:   s.State, Outcome: outcomeName(s), Tolerated: s.Tolerated, Actor: "engine", Reason: string(s.Reason), Note: s.Note, Err: s.Err,
 	}
 	if l := r.live[s.Node]; s.Live && l != nil {
 		m.changes.Drops = append(m.changes.Drops, rec.Attempt)

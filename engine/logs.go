@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -24,13 +25,15 @@ type LogWriter struct {
 	attempt store.Attempt
 	write   func(ctx context.Context, chunk store.LogChunk) error
 
+	// flushing is held while a chunk is stored, so that the last flush waits for one under way.
+	flushing sync.Mutex
+
 	mu      sync.Mutex
 	lines   []store.LogLine
 	bytes   int
 	total   int
 	seq     int
 	flusher *time.Timer
-	err     error
 }
 
 // Print adds one line of a stream such as stdout, stderr or log.
@@ -61,14 +64,14 @@ func (w *LogWriter) flushSoon() {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	if err := w.Flush(ctx); err != nil {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.err = err
+		slog.Warn("some lines of a log were not stored", slog.String("execution", w.attempt.ExecutionID()), slog.Any("error", err))
 	}
 }
 
 // Flush stores what was printed so far.
 func (w *LogWriter) Flush(ctx context.Context) error {
+	w.flushing.Lock()
+	defer w.flushing.Unlock()
 	w.mu.Lock()
 	lines := w.lines
 	w.lines, w.bytes = nil, 0

@@ -164,6 +164,8 @@ CREATE TABLE ax.node_runs (
     worker text,
     actor text NOT NULL,
     reason text,
+    -- What the body or a person said beside it.
+    note text,
     error_class text,
     error_code text,
     error_message text,

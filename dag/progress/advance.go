@@ -52,7 +52,7 @@ func (a *advance) result(r *Result) {
 	if n.State != Running {
 		return
 	}
-	end := End{Node: r.Node, Generation: n.Generation, Attempt: n.Attempt, Reported: true, Reason: ReasonResult, Err: r.Err}
+	end := End{Node: r.Node, Generation: n.Generation, Attempt: n.Attempt, Reported: true, Reason: ReasonResult, Note: r.Note, Err: r.Err}
 	switch {
 	case r.Err != nil:
 		a.failed(n, &end)

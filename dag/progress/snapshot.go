@@ -80,7 +80,8 @@ type Result struct {
 	Node    int
 	Err     *Error
 	Skipped bool
-	Reason  string
+	// Note is what the body said beside it.
+	Note string
 }
 
 // Cancel is an accepted cancel.

@@ -32,6 +32,8 @@ type End struct {
 	// Live means that something queued, held or running must be removed with it.
 	Live   bool
 	Reason Reason
+	// Note is what the body said beside it.
+	Note string
 	Err    *Error
 }
 

@@ -23,6 +23,8 @@ type Record struct {
 	Output              []byte
 	QueuedAt, StartedAt *time.Time
 	Holds               []byte
+	// Note is what the body or a person said beside the reason.
+	Note string
 }
 
 // Begin is an attempt to make due: in Mode job at once, in Mode worker held until a worker is live, in Mode due after Delay.
@@ -134,6 +136,7 @@ func recordArgs(r []Record) []any {
 		column(r, func(r *Record) *time.Time { return r.QueuedAt }),
 		column(r, func(r *Record) *time.Time { return r.StartedAt }),
 		column(r, func(r *Record) *string { return jsonText(r.Holds) }),
+		column(r, func(r *Record) *string { return orNull(r.Note) }),
 	)
 }
 
