@@ -42,17 +42,33 @@ func (a *advance) apply(e Event) {
 	case e.Deadline && !a.snap.Run.TimedOut:
 		a.snap.Run.TimedOut = true
 		a.stop(ReasonRunTimeout, false)
+	case e.Rerun != nil:
+		a.rerun(e.Rerun)
+	case e.Mark != nil:
+		a.mark(e.Mark)
 	}
 	a.propagate()
 }
 
-// result moves the node whose attempt ended.
+// facts are those of a node or of one of its shards.
+func (a *advance) facts(node, shard int) *Node {
+	n := &a.snap.Nodes[node]
+	if shard == Whole {
+		return n
+	}
+	if shard >= len(n.Shards) {
+		return &Node{}
+	}
+	return &n.Shards[shard]
+}
+
+// result moves the node or shard whose attempt ended.
 func (a *advance) result(r *Result) {
-	n := &a.snap.Nodes[r.Node]
+	n := a.facts(r.Node, r.Shard)
 	if n.State != Running {
 		return
 	}
-	end := End{Node: r.Node, Generation: n.Generation, Attempt: n.Attempt, Reported: true, Reason: ReasonResult, Note: r.Note, Err: r.Err}
+	end := End{Node: r.Node, Shard: r.Shard, Generation: n.Generation, Attempt: n.Attempt, Reported: true, Reason: ReasonResult, Note: r.Note, Err: r.Err}
 	switch {
 	case r.Err != nil:
 		a.failed(n, &end)
@@ -75,22 +91,28 @@ func (a *advance) failed(n *Node, end *End) {
 	default:
 		n.Failures++
 	}
-	v := judge(node, n, end.Err, a.snap.Seed^int64(end.Node)<<20)
+	v := judge(node, n, end.Err, a.snap.Seed^int64(end.Node)<<20^int64(end.Shard+1)<<40)
 	end.Reason = v.reason
-	if v.retry && !a.stopping(node) {
-		end.State = Retrying
-		if v.after == 0 {
-			end.State = Queued
-		}
-		n.Attempt++
-		n.State = end.State
-		a.steps = append(a.steps, Step{End: end}, Step{Start: &Start{Node: end.Node, Generation: n.Generation,
-			Attempt: n.Attempt, After: v.after, Reason: v.reason}})
+	if !v.retry || a.stopping(node) {
+		a.giveUp(*end)
 		return
 	}
-	end.State, end.Tolerated = Failed, node.OnFailure == dag.SkipNode
-	a.end(*end)
-	if node.OnFailure == dag.AbortRun {
+	end.State = Retrying
+	if v.after == 0 {
+		end.State = Queued
+	}
+	n.Attempt++
+	n.State = end.State
+	a.steps = append(a.steps, Step{End: end}, Step{Start: &Start{Node: end.Node, Shard: end.Shard, Generation: n.Generation,
+		Attempt: n.Attempt, After: v.after, Reason: v.reason}})
+}
+
+// giveUp makes a failure final: what it does to the run is the node's policy. A shard's failure is first its node's affair.
+func (a *advance) giveUp(e End) {
+	policy := a.g.At(e.Node).Node.OnFailure
+	e.State, e.Tolerated = Failed, policy == dag.SkipNode && e.Shard == Whole
+	a.end(e)
+	if policy == dag.AbortRun && e.Shard == Whole {
 		a.stop(ReasonAborted, false)
 	}
 }
@@ -100,20 +122,30 @@ func (a *advance) stopping(node *dag.Node) bool {
 	return !node.Finally && (a.snap.Run.Canceling || a.snap.Run.TimedOut)
 }
 
-// end makes a node terminal.
+// end makes a node or shard terminal.
 func (a *advance) end(e End) {
-	n := &a.snap.Nodes[e.Node]
-	n.State, n.Tolerated, n.Attempt = e.State, e.Tolerated, e.Attempt
+	n := a.facts(e.Node, e.Shard)
+	n.State, n.Reason, n.Tolerated, n.Attempt, n.Taken = e.State, e.Reason, e.Tolerated, e.Attempt, e.Taken
 	a.steps = append(a.steps, Step{End: &e})
+	if e.Shard != Whole {
+		a.shardEnded(e.Node)
+		return
+	}
 	a.dirty = append(a.dirty, e.Node)
 }
 
-// start makes a pending node's first attempt due.
-func (a *advance) start(i int, why Reason) {
+// derive ends a pending node without a start.
+func (a *advance) derive(i int, s State, why Reason) {
 	n := &a.snap.Nodes[i]
+	a.end(End{Node: i, Shard: Whole, Generation: n.Generation, Attempt: n.Attempt + 1, State: s, Reason: why})
+}
+
+// start makes a pending node's or shard's first attempt due.
+func (a *advance) start(node, shard int, why Reason) {
+	n := a.facts(node, shard)
 	n.State = Queued
 	n.Attempt++
-	a.steps = append(a.steps, Step{Start: &Start{Node: i, Generation: n.Generation, Attempt: n.Attempt, Reason: why}})
+	a.steps = append(a.steps, Step{Start: &Start{Node: node, Shard: shard, Generation: n.Generation, Attempt: n.Attempt, Reason: why}})
 }
 
 // stop cancels everything that has not ended, finally nodes excepted unless a second cancel asks for them too.
@@ -123,7 +155,12 @@ func (a *advance) stop(why Reason, alsoFinally bool) {
 		if n.State.Terminal() || a.g.At(i).Node.Finally && !alsoFinally {
 			continue
 		}
-		e := End{Node: i, Generation: n.Generation, Attempt: n.Attempt, State: Canceled, Live: n.State.Live(), Reason: why}
+		if n.Shards != nil {
+			a.derive(i, Canceled, why)
+			a.stopShards(i, why)
+			continue
+		}
+		e := End{Node: i, Shard: Whole, Generation: n.Generation, Attempt: n.Attempt, State: Canceled, Live: n.State.Live(), Reason: why}
 		if !e.Live {
 			e.Attempt++
 		}

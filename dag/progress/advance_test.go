@@ -110,7 +110,7 @@ func event(t *testing.T, g *dag.Graph, snap *progress.Snapshot, word string) pro
 	require.True(t, isResult && found, word)
 	require.Contains(t, []progress.State{progress.Queued, progress.Retrying}, snap.Nodes[i].State, word)
 	snap.Nodes[i].State = progress.Running
-	res := progress.Result{Node: i, Skipped: outcome == "skip"}
+	res := progress.Result{Shard: progress.Whole, Node: i, Skipped: outcome == "skip"}
 	if outcome != "ok" && outcome != "skip" {
 		res.Err = &progress.Error{Class: progress.Class(outcome)}
 	}
@@ -131,7 +131,7 @@ func TestResultsOfAttemptsThatDoNotRunAreIgnored(t *testing.T) {
 	for _, s := range []progress.State{progress.Pending, progress.Waiting, progress.Queued, progress.Retrying, progress.Canceled} {
 		snap := progress.Fresh(g, time.Time{}, 1)
 		snap.Nodes[0].State, snap.Nodes[0].Attempt = s, 2
-		for _, step := range progress.Advance(g, &snap, []progress.Event{{Result: &progress.Result{Node: 0}}}) {
+		for _, step := range progress.Advance(g, &snap, []progress.Event{{Result: &progress.Result{Shard: progress.Whole, Node: 0}}}) {
 			require.Nil(t, step.End, "%s", s)
 		}
 		require.Equal(t, s, snap.Nodes[0].State, "only what runs can end")

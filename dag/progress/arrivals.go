@@ -41,7 +41,7 @@ func NewArrivals(g *dag.Graph) *Arrivals {
 			a.EndNeed++
 			next.targets = append(next.targets, Target{Node: EndOfRun})
 		}
-		if next.plain {
+		if next.plain && !v.Special() {
 			a.targets[i] = next.targets
 		}
 	}
@@ -70,6 +70,9 @@ func successors(g *dag.Graph, v *dag.Vertex) following {
 			continue
 		}
 		need := Need(child.Node.TriggerRule, len(child.Parents))
+		if child.Special() {
+			need = 0
+		}
 		f.plain = f.plain && need > 0
 		f.waits = f.waits || need == len(child.Parents)
 		f.targets = append(f.targets, Target{Node: c, Need: need})

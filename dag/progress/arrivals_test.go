@@ -74,7 +74,7 @@ func (c *counted) succeed(snap progress.Snapshot, counts map[int]int, nodes ...i
 			return
 		}
 		snap.Nodes[i].State = progress.Running
-		events = append(events, progress.Event{Result: &progress.Result{Node: i}})
+		events = append(events, progress.Event{Result: &progress.Result{Shard: progress.Whole, Node: i}})
 	}
 	steps := progress.Advance(c.graph, &snap, events)
 	begun, ended := c.count(counts, nodes)

@@ -1,6 +1,10 @@
 package progress
 
-import "github.com/ax-run/ax/dag"
+import (
+	"slices"
+
+	"github.com/ax-run/ax/dag"
+)
 
 // decideAll looks at every pending node, for a fresh run or one whose facts changed at large.
 func (a *advance) decideAll() {
@@ -29,18 +33,66 @@ func (a *advance) decide(i int) {
 	if n.State != Pending || v.Node.Finally {
 		return
 	}
-	switch s := Decide(v.Node.TriggerRule, a.tally(v.Parents)); s {
+	switch s := Decide(v.Node.TriggerRule, a.tally(i)); s {
 	case Queued:
-		a.start(i, ReasonRule)
+		a.begin(i, ReasonRule)
 	case UpstreamFailed, Skipped:
-		a.end(End{Node: i, Generation: n.Generation, Attempt: n.Attempt + 1, State: s, Reason: ReasonUpstream})
+		a.derive(i, s, ReasonUpstream)
 	}
 }
 
-func (a *advance) tally(parents []int) Tally {
+// begin takes up a node whose rule holds: its condition first (S15), then what its kind asks for.
+func (a *advance) begin(i int, why Reason) {
+	v := a.g.At(i)
+	if v.When != nil {
+		holds, err := a.snap.Eval.When(i)
+		switch {
+		case err != nil:
+			a.broken(i, err)
+			return
+		case !holds:
+			a.derive(i, Skipped, ReasonCondition)
+			return
+		}
+	}
+	switch {
+	case v.Node.Branch != nil:
+		a.branch(i)
+	case v.Node.Split():
+		a.expand(i)
+	default:
+		a.start(i, Whole, why)
+	}
+}
+
+// branch takes the edges that a branch names; the others count as skipped for their targets.
+func (a *advance) branch(i int) {
+	taken, err := a.snap.Eval.Branch(i)
+	if err != nil {
+		a.broken(i, err)
+		return
+	}
+	n := &a.snap.Nodes[i]
+	a.end(End{Node: i, Shard: Whole, Generation: n.Generation, Attempt: n.Attempt + 1, State: Succeeded, Reason: ReasonBranch, Taken: taken})
+}
+
+// broken fails a node whose expression could not be evaluated.
+func (a *advance) broken(i int, err *Error) {
+	n := &a.snap.Nodes[i]
+	a.giveUp(End{Node: i, Shard: Whole, Generation: n.Generation, Attempt: n.Attempt + 1, Reason: ReasonCondition, Err: err})
+}
+
+// tally counts the direct parents of a node. An edge that a branch has not taken counts as skipped.
+func (a *advance) tally(i int) Tally {
+	parents := a.g.At(i).Parents
 	t := Tally{Total: len(parents)}
 	for _, p := range parents {
-		t.add(&a.snap.Nodes[p])
+		n := &a.snap.Nodes[p]
+		if n.State == Succeeded && a.g.At(p).Node.Branch != nil && !slices.Contains(n.Taken, i) {
+			t.K++
+			continue
+		}
+		t.add(n)
 	}
 	return t
 }
@@ -51,6 +103,7 @@ func (a *advance) settle() {
 	ordinary, all := a.remaining()
 	if ordinary == 0 && all > 0 {
 		a.startFinally()
+		_, all = a.remaining()
 	}
 	if all == 0 && !a.snap.Run.State.Terminal() {
 		a.endRun()
@@ -70,13 +123,14 @@ func (a *advance) remaining() (ordinary, all int) {
 	return ordinary, all
 }
 
+// startFinally goes through the nodes in topological order, so that one that ends at once is seen by those after it.
 func (a *advance) startFinally() {
 	for i := range a.snap.Nodes {
 		if a.snap.Nodes[i].State != Pending {
 			continue
 		}
-		if t := a.tally(a.g.At(i).Parents); t.all() {
-			a.start(i, ReasonFinally)
+		if t := a.tally(i); t.all() {
+			a.begin(i, ReasonFinally)
 		}
 	}
 }

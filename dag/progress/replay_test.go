@@ -25,6 +25,7 @@ func (w *walk) replay(before progress.Snapshot, steps []progress.Step, events []
 	for i := range w.nodes {
 		require.Equal(w, w.snap.Nodes[i].State, r.now.Nodes[i].State, "the steps lead to the snapshot")
 		require.Equal(w, w.snap.Nodes[i].Attempt, r.now.Nodes[i].Attempt)
+		require.Equal(w, w.snap.Nodes[i].Reason, r.now.Nodes[i].Reason)
 	}
 	require.Equal(w, w.snap.Run.State, r.now.Run.State)
 }
@@ -100,6 +101,9 @@ func (r *replay) end(e *progress.End, events []progress.Event) {
 	r.permitted(from, e.State)
 	require.NotEmpty(r, e.Reason, "nothing changes without a reason (S3)")
 	n.State, n.Tolerated, n.Attempt = e.State, e.Tolerated, e.Attempt
+	if e.State.Terminal() {
+		n.Reason = e.Reason
+	}
 }
 
 func (r *replay) runEnd(e *progress.RunEnd) {

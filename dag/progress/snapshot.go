@@ -14,6 +14,8 @@ type Snapshot struct {
 	// Seed spreads jitter; the run id serves.
 	Seed int64
 	Run  Run
+	// Eval answers what expressions say. Nil for a graph without any.
+	Eval Evaluator
 	// Nodes stand in the graph's topological order.
 	Nodes []Node
 }
@@ -34,6 +36,26 @@ type Node struct {
 	Attempt int
 	// Failures and Lost count attempts that ended badly: Failures by their own fault, Lost with their worker (S16).
 	Failures, Lost int
+	// Reason is why the node ended, "" while it has not.
+	Reason Reason
+	// Taken are the children that a branch chose, by position.
+	Taken []int
+	// Shards are the facts of a split node's shards once it has expanded; the node itself is Running until they end.
+	Shards []Node
+}
+
+// Whole is the shard number of a node that is not one of a node's shards.
+const Whole = -1
+
+// Evaluator answers what the expressions of a graph say, given the outputs of the run so far. An error is the node's failure,
+// never a condition that does not hold (S15).
+type Evaluator interface {
+	// When tells whether the condition of node i holds.
+	When(i int) (bool, *Error)
+	// Branch tells which children the branch i takes.
+	Branch(i int) ([]int, *Error)
+	// Expand tells into how many shards node i splits, and freezes them (S21).
+	Expand(i int) (int, *Error)
 }
 
 // Fresh is the snapshot of a run that has just begun: every node pending in generation 1.
@@ -73,11 +95,14 @@ type Event struct {
 	Cancel *Cancel
 	// Deadline says that the run's timeout has passed.
 	Deadline bool
+	Rerun    *Rerun
+	Mark     *Mark
 }
 
 // Result is how the current attempt of a node ended: with Err nil it succeeded, or with Skipped the body said so.
 type Result struct {
 	Node    int
+	Shard   int
 	Err     *Error
 	Skipped bool
 	// Note is what the body said beside it.
