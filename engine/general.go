@@ -237,6 +237,9 @@ func (m *movement) end(r *moving, s *progress.End) {
 		Attempt: store.Attempt{Run: r.row.ID, Node: r.plan.graph.At(s.Node).Name, Shard: store.WholeNode, Generation: s.Generation, Number: s.Attempt},
 		State:   s.State, Outcome: outcomeName(s), Tolerated: s.Tolerated, Actor: "engine", Reason: string(s.Reason), Note: s.Note, Err: s.Err,
 	}
+	if s.Live {
+		m.withdraw(&rec)
+	}
 	if l := r.live[s.Node]; s.Live && l != nil {
 		m.changes.Drops = append(m.changes.Drops, rec.Attempt)
 		rec.JobID, rec.QueuedAt, rec.StartedAt, rec.Worker, rec.Holds = l.JobID, l.QueuedAt, l.StartedAt, l.Worker, l.Holds
@@ -254,6 +257,18 @@ func (m *movement) end(r *moving, s *progress.End) {
 		}
 	}
 	m.changes.Records = append(m.changes.Records, rec)
+}
+
+// withdraw takes back what the same movement made due or sent elsewhere: what ends before it is stored leaves no live row.
+func (m *movement) withdraw(rec *store.Record) {
+	m.changes.Begins = slices.DeleteFunc(m.changes.Begins, func(b store.Begin) bool { return b.Attempt == rec.Attempt })
+	m.changes.Remotes = slices.DeleteFunc(m.changes.Remotes, func(r store.Remote) bool {
+		if r.Attempt != rec.Attempt {
+			return false
+		}
+		rec.QueuedAt, rec.StartedAt, rec.Worker = r.QueuedAt, r.StartedAt, r.Worker
+		return true
+	})
 }
 
 // outcomeName is how the attempt itself ended, whatever state the node is in now.
