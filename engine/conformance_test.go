@@ -129,8 +129,10 @@ func (c *conformance) rows(run store.RunID) []string {
 
 // graphOptions says what a random graph may have.
 type graphOptions struct {
-	ends  *rapid.Generator[string]
-	rules []dag.Rule
+	ends *rapid.Generator[string]
+	// failures are the choices of on_failure; without any, those that leave the other branches alone.
+	failures []dag.OnFailure
+	rules    []dag.Rule
 }
 
 // drawGraph draws nodes, in YAML.
@@ -158,12 +160,16 @@ func drawGraph(t *rapid.T, o graphOptions) string {
 
 // drawPolicy draws how a node's attempts end, and what comes of that.
 func drawPolicy(t *rapid.T, o graphOptions) string {
+	failures := o.failures
+	if failures == nil {
+		failures = []dag.OnFailure{dag.AbortChain, dag.SkipNode}
+	}
 	ends := rapid.SliceOfN(o.ends, 1, 3).Draw(t, "ends")
 	if ends[len(ends)-1] == "handed_back" { // which would go on for ever
 		ends = append(ends, "ok")
 	}
 	return fmt.Sprintf("inputs: {ends: [%s]}, on_failure: %s, retry: {max_attempts: %d, max_lost: %d, backoff: fixed, delay: %s}", strings.Join(ends, ", "),
-		rapid.SampledFrom([]dag.OnFailure{dag.AbortChain, dag.SkipNode}).Draw(t, "on_failure"),
+		rapid.SampledFrom(failures).Draw(t, "on_failure"),
 		rapid.IntRange(1, 3).Draw(t, "max_attempts"), rapid.IntRange(0, 2).Draw(t, "max_lost"),
 		rapid.SampledFrom([]string{"0s", "5ms"}).Draw(t, "delay"))
 }
