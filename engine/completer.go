@@ -46,6 +46,11 @@ type finished struct {
 	claim   store.Claim
 	wake    bool
 	outcome Outcome
+	// act is what a person does to the run; refused is why it was not done, or what else to answer.
+	act     *Act
+	refused error
+	// actor is who reported the end, where that is not a worker.
+	actor string
 	// took is how long the body worked.
 	took time.Duration
 	// worker is the incarnation that had the attempt, "" when it is unknown or dead.

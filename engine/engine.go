@@ -85,6 +85,7 @@ type Engine struct {
 	lanes     *liveLanes
 	completer *completer
 	facts     *factCache
+	splits    *splits
 	logs      *batch.Batcher[store.LogChunk, struct{}]
 	keeper    *keeper
 	worker    *worker
@@ -117,6 +118,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.plans = newPlans(e.store)
 	e.lanes = &liveLanes{store: e.store}
 	e.facts = newFactCache(e.store)
+	e.splits = newSplits(e.store)
 	e.completer = newCompleter(e)
 	e.logs = batch.New(batch.Config[store.LogChunk, struct{}]{Flush: e.flushLogs, Max: 200})
 	members := []service.Member{

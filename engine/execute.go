@@ -102,11 +102,30 @@ func (i *incarnation) prepare(ctx context.Context, f *finished, kind string) *bo
 	v := p.graph.At(at)
 	b.timeout = time.Duration(v.Node.Timeout)
 	b.task = &Task{Attempt: a, Facts: facts, Node: v.Node, Inputs: json.RawMessage("{}"), Deadline: time.Now().Add(b.timeout), Log: b.log}
+	if err := i.shard(ctx, b.task); err != nil {
+		return b.fail(codeInternal, err)
+	}
 	if err := i.evaluate(ctx, b.task, v.Reads, v.Inputs, v.Work); err != nil {
 		return b.fail(codeExpression, err)
 	}
 	b.executor = i.worker.executors[kind]
 	return b
+}
+
+// shard fills in what a shard is one of.
+func (i *incarnation) shard(ctx context.Context, t *Task) error {
+	if t.Attempt.Shard == store.WholeNode {
+		return nil
+	}
+	split, err := i.engine.splits.get(ctx, t.Attempt)
+	if err != nil {
+		return err
+	}
+	t.Shards = split.total
+	if t.Attempt.Shard < len(split.items) {
+		t.Item = split.items[t.Attempt.Shard]
+	}
+	return nil
 }
 
 // load returns a run's facts and plan, asking again while the database is away.
@@ -131,10 +150,9 @@ func (i *incarnation) evaluate(ctx context.Context, t *Task, reads []string, inp
 	if inputs == nil && work == nil {
 		return nil
 	}
-	vars := expr.Vars{Params: t.Facts.Params, ScheduledAt: t.Facts.ScheduledAt, LogicalDate: t.Facts.LogicalDate,
-		RunID: t.Facts.ID.String(), Workflow: t.Facts.Workflow}
-	if t.Facts.PreviousScheduledAt != nil {
-		vars.PreviousScheduledAt = *t.Facts.PreviousScheduledAt
+	vars := runVars(t.Facts)
+	if t.Attempt.Shard != store.WholeNode {
+		vars.Extra = map[string]json.RawMessage{"shard": fmt.Appendf(nil, `{"index": %d, "total": %d}`, t.Attempt.Shard, t.Shards), "item": t.Item}
 	}
 	if len(reads) > 0 {
 		outputs, err := i.outputs(ctx, outputWish{run: t.Attempt.Run, nodes: reads})

@@ -232,7 +232,7 @@ func (b *fastBatch) ready(a *addition, by *finished) store.Ready {
 	case a.target.Node != progress.EndOfRun:
 		r.Place = by.plan.places[a.target.Node]
 		r.Mode = b.engine.lanes.mode(r.Place)
-	case by.facts.Limited || by.plan.arrivals.Settles:
+	case by.facts.Limited || by.facts.Awaited || by.plan.arrivals.Settles:
 		r.Mode = store.ModeSettle
 	default:
 		r.Mode = store.ModeEnd

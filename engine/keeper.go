@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -32,7 +33,7 @@ type keeper struct {
 func newKeeper(e *Engine) *keeper {
 	k := &keeper{engine: e, loops: make(map[string]*service.Loop)}
 	for name, round := range map[string]func(context.Context) (time.Duration, error){
-		"due": k.due, "workers": k.workers, "intents": k.intents, "reap": k.reap,
+		"due": k.due, "workers": k.workers, "intents": k.intents, "signals": k.signals, "reap": k.reap,
 	} {
 		k.loops[name] = service.NewLoop(service.LoopConfig{Name: name, Logger: e.log, Round: e.patiently(name, round)})
 	}
@@ -78,6 +79,7 @@ func (k *keeper) hear(channel, payload string) {
 		k.loops["due"].Wake()
 	case store.ChannelIntent:
 		k.loops["intents"].Wake()
+		k.loops["signals"].Wake()
 	case store.ChannelWorkers:
 		k.loops["workers"].Wake()
 		k.loops["reap"].Wake()
@@ -94,6 +96,11 @@ func (k *keeper) due(ctx context.Context) (time.Duration, error) {
 	if err != nil || n == keepBatch {
 		return 0, err
 	}
+	over, err := k.engine.store.DueWaits(ctx, keepBatch)
+	if err != nil {
+		return 0, err
+	}
+	k.reportAll(ctx, over, Outcome{})
 	next, ok, err := k.engine.store.NextDue(ctx)
 	if err != nil || !ok {
 		return k.engine.timings.Look, err
@@ -153,13 +160,48 @@ func (k *keeper) intents(ctx context.Context) (time.Duration, error) {
 	return k.engine.timings.Look, nil
 }
 
+// reportAll ends held attempts with one outcome, together.
+func (k *keeper) reportAll(ctx context.Context, claims []store.Claim, o Outcome) {
+	var together sync.WaitGroup
+	for _, c := range claims {
+		together.Go(func() { k.engine.report(ctx, &finished{claim: c, outcome: o, actor: "engine"}) })
+	}
+	together.Wait()
+}
+
+// signals tells workflow nodes that their child runs have ended.
+func (k *keeper) signals(ctx context.Context) (time.Duration, error) {
+	ended, err := k.engine.store.EndedChildren(ctx, keepBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range ended {
+		if s.State == progress.Succeeded {
+			if s.Output, err = k.engine.runOutput(ctx, s.Child, s.Version); err != nil {
+				return 0, err
+			}
+		}
+		r := k.engine.completer.finish(ctx, &finished{claim: store.Claim{Attempt: s.Parent}, outcome: childEnded(s).checked(), actor: "engine"})
+		if r.err != nil && !errors.Is(r.err, ErrStale) {
+			return 0, r.err
+		}
+		if err := k.engine.store.DropSignal(ctx, s.Parent); err != nil {
+			return 0, err
+		}
+	}
+	if len(ended) == keepBatch {
+		return 0, nil
+	}
+	return k.engine.timings.Look, nil
+}
+
 // reap ends the attempts of dead workers as lost, and those that run elsewhere past their deadline as timed out.
 func (k *keeper) reap(ctx context.Context) (time.Duration, error) {
 	orphans, err := k.engine.store.Orphans(ctx, keepBatch)
 	if err != nil {
 		return 0, err
 	}
-	overdue, err := k.engine.store.OverdueRemotes(ctx, keepBatch)
+	overdue, err := k.engine.store.Overdue(ctx, keepBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -167,13 +209,8 @@ func (k *keeper) reap(ctx context.Context) (time.Duration, error) {
 	for _, c := range orphans {
 		together.Go(func() { k.engine.lose(ctx, c) })
 	}
-	for _, c := range overdue {
-		together.Go(func() {
-			k.engine.report(ctx, &finished{claim: c, outcome: Outcome{Err: &progress.Error{Class: progress.Timeout, Code: codeTimeout,
-				Message: "no result came within the node's timeout"}}})
-		})
-	}
 	together.Wait()
+	k.reportAll(ctx, overdue, Outcome{Err: &progress.Error{Class: progress.Timeout, Code: codeTimeout, Message: "no end came within the node's timeout"}})
 	if len(orphans) > 0 || len(overdue) > 0 {
 		return 0, nil
 	}

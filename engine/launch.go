@@ -63,6 +63,7 @@ func (l *launch) prepare(ctx context.Context, at int, t *store.Trigger) {
 		Limited: def.Concurrency != nil && def.Concurrency.MaxRuns > 0, Priority: def.Priority,
 		Trigger: t.Kind, Actor: t.Actor, Schedule: t.Schedule, ScheduledAt: t.ScheduledAt, LogicalDate: t.LogicalDate,
 		PreviousScheduledAt: t.PreviousScheduledAt, Params: params, Timeout: time.Duration(def.Timeout),
+		Parent: t.Parent, Depth: t.Depth, Undecided: p.undecided,
 	}})
 }
 
@@ -113,7 +114,7 @@ func (l *launch) write(ctx context.Context, tx pgx.Tx) error {
 		r.run.ID = ids[i]
 		runs = append(runs, r.run)
 		l.out[r.at].Run, l.out[r.at].State = r.run.ID, r.run.State
-		if r.run.State == progress.Running {
+		if r.run.State == progress.Running && !r.run.Undecided {
 			begins = append(begins, l.engine.roots(r.plan, r.run.ID)...)
 		}
 	}
@@ -136,13 +137,23 @@ func (e *Engine) roots(p *plan, run store.RunID) []store.Begin {
 	return begins
 }
 
-// begin says how an attempt is made due: queued, held for a delay, or held until a worker is live.
+// begin says how an attempt is made due: queued, held for a delay, or held for what its node waits for.
 func (e *Engine) begin(p *plan, run store.RunID, s *progress.Start) store.Begin {
+	v := p.graph.At(s.Node)
 	b := store.Begin{
-		Attempt: store.Attempt{Run: run, Node: p.graph.At(s.Node).Name, Shard: store.WholeNode, Generation: s.Generation, Number: s.Attempt},
-		Place:   p.places[s.Node], Delay: s.After,
+		Attempt: store.Attempt{Run: run, Node: v.Name, Shard: s.Shard, Generation: s.Generation, Number: s.Attempt},
+		Place:   p.places[s.Node], Delay: s.After, Limit: time.Duration(v.Node.Timeout),
 	}
-	if b.Mode = store.ModeDue; s.After == 0 {
+	switch {
+	case s.After > 0:
+		b.Mode = store.ModeDue
+	case v.Node.Wait != nil:
+		b.Mode = store.ModeWait
+	case v.Node.Approval != nil:
+		b.Mode = store.ModeApproval
+	case v.Node.Child != nil:
+		b.Mode = store.ModeChild
+	default:
 		b.Mode = e.lanes.mode(b.Place)
 	}
 	return b

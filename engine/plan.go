@@ -17,6 +17,8 @@ type plan struct {
 	source   store.VersionSource
 	graph    *dag.Graph
 	arrivals *progress.Arrivals
+	// undecided means that what starts with a run is not just its roots' jobs.
+	undecided bool
 	// places say where each node's job goes.
 	places []store.Place
 }
@@ -59,6 +61,10 @@ func (p *plans) load(ctx context.Context, version int64) (*plan, error) {
 		return nil, err
 	}
 	made := &plan{version: version, source: source, graph: graph, arrivals: progress.NewArrivals(graph)}
+	for _, i := range progress.Roots(graph) {
+		made.undecided = made.undecided || graph.At(i).Special()
+	}
+	made.undecided = made.undecided || graph.Ordinary() == 0
 	for i := range graph.Len() {
 		node := graph.At(i).Node
 		made.places = append(made.places, store.Place{Kind: jobKind(node), Queue: queues[node.Queue], Priority: cmp.Or(node.Priority, graph.Definition().Priority)})

@@ -25,17 +25,18 @@ func (e *Engine) startQueued(ctx context.Context, tx pgx.Tx, workflows []int64) 
 	if err != nil || len(next) == 0 {
 		return err
 	}
-	var runs []store.RunID
-	var timeouts []time.Duration
+	var runs []store.Beginning
 	var begins []store.Begin
 	for _, n := range next {
 		p, err := e.plans.get(ctx, n.Version)
 		if err != nil {
 			return err
 		}
-		runs = append(runs, n.Run)
-		timeouts = append(timeouts, time.Duration(p.graph.Definition().Timeout))
-		begins = append(begins, e.roots(p, n.Run)...)
+		run := store.Beginning{Run: n.Run, Timeout: time.Duration(p.graph.Definition().Timeout), Undecided: p.undecided || n.Reopened}
+		if !run.Undecided {
+			begins = append(begins, e.roots(p, n.Run)...)
+		}
+		runs = append(runs, run)
 	}
-	return e.store.BeginRuns(ctx, tx, runs, timeouts, begins)
+	return e.store.BeginRuns(ctx, tx, runs, begins)
 }

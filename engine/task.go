@@ -20,6 +20,8 @@ type Task struct {
 	Work json.RawMessage
 	// Shards is how many shards the node was split into; 0 when it was not.
 	Shards int
+	// Item is what a shard of a list is about, as JSON; nil otherwise.
+	Item json.RawMessage
 	// Deadline is when the attempt is over by this machine's clock; the context ends with it.
 	Deadline time.Time
 	// Log takes the body's log lines.

@@ -122,7 +122,12 @@ CREATE TABLE ax.runs (
     previous_scheduled_at timestamptz,
     key text NOT NULL DEFAULT '',
     params json NOT NULL,
+    -- The attempt of a workflow node that waits for this run, written as job_args does; null for a run of its own.
+    parent text,
+    depth smallint NOT NULL DEFAULT 0,
     warnings integer NOT NULL DEFAULT 0,
+    -- Since when nothing new starts; null while the run goes on (S33).
+    held_at timestamptz,
     canceling boolean NOT NULL DEFAULT false,
     timed_out boolean NOT NULL DEFAULT false,
     -- Who canceled it and why.
@@ -213,6 +218,24 @@ CREATE TABLE ax.held (
 CREATE INDEX held_due ON ax.held (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX held_deadline ON ax.held (deadline_at) WHERE deadline_at IS NOT NULL;
 CREATE INDEX held_worker ON ax.held (queue, job_kind, priority, since) WHERE kind = 'worker';
+
+-- The shards a generation of a split node has (S21): frozen when it expands. Base is the generation whose split this is: a rerun
+-- of failed shards keeps it.
+CREATE TABLE ax.expansions (
+    run_id bigint NOT NULL,
+    node text COLLATE "C" NOT NULL,
+    generation integer NOT NULL,
+    base integer NOT NULL,
+    total integer NOT NULL,
+    items json,
+    PRIMARY KEY (run_id, node, generation)
+);
+
+-- What one run's end means for another: the end of a child for the node that waits for it. Consumed by a transaction of its own.
+CREATE TABLE ax.signals (
+    parent text PRIMARY KEY,
+    child_id bigint NOT NULL
+);
 
 CREATE TABLE ax.dead_letters (
     run_id bigint NOT NULL,

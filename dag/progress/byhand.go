@@ -138,6 +138,7 @@ func (a *advance) resetShards(i int) {
 	generation := n.Generation + 1
 	a.steps = append(a.steps, Step{Reset: &Reset{Node: i, Shard: Whole, Generation: generation, Reason: ReasonRerun}})
 	shards := n.Shards
+	a.steps = append(a.steps, Step{Expand: &Expand{Node: i, Generation: generation, Total: len(shards), Keep: true}})
 	*n = Node{State: Running, Generation: generation, Shards: shards}
 	for s := range shards {
 		f := &shards[s]

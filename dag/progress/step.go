@@ -13,8 +13,12 @@ type Step struct {
 	Run    *RunEnd
 }
 
-// Expand freezes the shards of a node's generation; the starts of the shards follow.
-type Expand struct{ Node, Generation, Total int }
+// Expand freezes the shards of a node's generation; the starts of the shards follow. Keep takes over those of the generation
+// before.
+type Expand struct {
+	Node, Generation, Total int
+	Keep                    bool
+}
 
 // Reset begins a new generation of a node, which is pending again, or with Shard not Whole of one of its shards. What is live
 // of the old one goes (I2).

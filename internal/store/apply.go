@@ -33,10 +33,22 @@ type Begin struct {
 	Place   Place
 	Mode    Mode
 	Delay   time.Duration
+	// Limit is how long a held row may stay where it may not stay for ever.
+	Limit time.Duration
+	// Detail is what the held row knows more, as JSON.
+	Detail []byte
 }
 
-// ModeDue holds an attempt back until its delay is over.
-const ModeDue Mode = "due"
+// The modes of held rows beside ModeWorker: an attempt waits until its delay is over; a node waits until an instant, for a person, for a
+// child run, for its run to be released, or for its pools.
+const (
+	ModeDue      Mode = "due"
+	ModeWait     Mode = "wait"
+	ModeApproval Mode = "approval"
+	ModeChild    Mode = "child"
+	ModeHold     Mode = "hold"
+	ModePool     Mode = "pool"
+)
 
 // Remote is an attempt that a worker has accepted and will report later: a held row that reads as running.
 type Remote struct {
@@ -57,6 +69,10 @@ type RunChange struct {
 	Canceling, TimedOut bool
 	// CanceledBy and CancelReason are kept from the first cancel on.
 	CanceledBy, CancelReason string
+	Held                     bool
+	// Reopened begins the run's next generation, with its Timeout anew.
+	Reopened bool
+	Timeout  time.Duration
 }
 
 // Changes is one general commit.
@@ -68,6 +84,12 @@ type Changes struct {
 	// Remotes are attempts that run elsewhere from now on.
 	Remotes []Remote
 	Runs    []RunChange
+	// Expansions are written as they are; one with Total 0 keeps the shards of the generation before.
+	Expansions []Expansion
+	// Resolved are generations begun anew: the open dead letters of the nodes are answered by that.
+	Resolved []Attempt
+	// Signals tell parents of children that ended.
+	Signals []Signal
 	// Intents are consumed: the runs they were for.
 	Intents []RunID
 }
@@ -91,6 +113,19 @@ func (s *Store) Apply(ctx context.Context, tx pgx.Tx, c Changes) error {
 	if len(c.Runs) > 0 {
 		b.Queue(moves["runs"], runArgs(c.Runs)...)
 	}
+	if len(c.Expansions) > 0 {
+		b.Queue(moves["expand"], expansionArgs(c.Expansions)...)
+	}
+	if len(c.Resolved) > 0 {
+		b.Queue(`UPDATE ax.dead_letters d SET resolved_at = now(), resolution = 'rerun'
+			FROM unnest($1::bigint[], $2::text[], $3::int[]) AS t (run_id, node, shard)
+			WHERE d.run_id = t.run_id AND d.node = t.node AND d.shard = t.shard AND d.resolved_at IS NULL`, attemptKeys(c.Resolved)...)
+	}
+	if len(c.Signals) > 0 {
+		b.Queue(`WITH s AS (INSERT INTO ax.signals (parent, child_id) SELECT * FROM unnest($1::text[], $2::bigint[]) ON CONFLICT DO NOTHING)
+			SELECT pg_notify('ax_intent', '')`,
+			column(c.Signals, func(s *Signal) string { return s.Parent }), column(c.Signals, func(s *Signal) int64 { return int64(s.Child) }))
+	}
 	if len(c.Intents) > 0 {
 		b.Queue("DELETE FROM ax.run_intents WHERE run_id = ANY ($1::bigint[])", ids(c.Intents))
 	}
@@ -101,6 +136,22 @@ func (s *Store) Apply(ctx context.Context, tx pgx.Tx, c Changes) error {
 		return fmt.Errorf("apply changes of %d runs: %w", len(c.Runs), err)
 	}
 	return nil
+}
+
+// Signal tells the attempt Parent (as job arguments) that its child run has ended.
+type Signal struct {
+	Parent string
+	Child  RunID
+}
+
+func expansionArgs(e []Expansion) []any {
+	return []any{
+		column(e, func(e *Expansion) int64 { return int64(e.Run) }),
+		column(e, func(e *Expansion) string { return e.Node }),
+		column(e, func(e *Expansion) int32 { return int32(e.Generation) }),
+		column(e, func(e *Expansion) int32 { return int32(e.Total) }),
+		column(e, func(e *Expansion) *string { return jsonText(e.Items) }),
+	}
 }
 
 func attemptKeys(a []Attempt) []any {
@@ -158,6 +209,8 @@ func beginArgs(b []Begin) []any {
 		column(b, func(b *Begin) int16 { return int16(b.Place.Priority) }),
 		column(b, func(b *Begin) string { return string(b.Mode) }),
 		column(b, func(b *Begin) int64 { return b.Delay.Microseconds() }),
+		column(b, func(b *Begin) int64 { return b.Limit.Microseconds() }),
+		column(b, func(b *Begin) *string { return jsonText(b.Detail) }),
 	)
 }
 
@@ -183,6 +236,9 @@ func runArgs(r []RunChange) []any {
 		column(r, func(r *RunChange) bool { return r.TimedOut }),
 		column(r, func(r *RunChange) *string { return orNull(r.CanceledBy) }),
 		column(r, func(r *RunChange) *string { return orNull(r.CancelReason) }),
+		column(r, func(r *RunChange) bool { return r.Held }),
+		column(r, func(r *RunChange) bool { return r.Reopened }),
+		column(r, func(r *RunChange) int64 { return r.Timeout.Microseconds() }),
 	}
 }
 

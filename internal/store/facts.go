@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,15 +17,17 @@ type RunFacts struct {
 	NamespaceID, WorkflowID, VersionID int64
 	Namespace, Workflow, Trigger       string
 	Limited                            bool
-	Params                             []byte
-	ScheduledAt                        time.Time
-	PreviousScheduledAt                *time.Time
-	LogicalDate                        string
+	// Awaited means that an attempt of another run waits for this one.
+	Awaited             bool
+	Params              []byte
+	ScheduledAt         time.Time
+	PreviousScheduledAt *time.Time
+	LogicalDate         string
 }
 
 // RunFacts reads the facts of some runs; a run that does not exist is absent.
 func (s *Store) RunFacts(ctx context.Context, runs []RunID) ([]RunFacts, error) {
-	rows, err := s.pool.Query(ctx, `SELECT r.id, r.namespace_id, r.workflow_id, r.version_id, n.name, w.code, r.trigger, r.limited,
+	rows, err := s.pool.Query(ctx, `SELECT r.id, r.namespace_id, r.workflow_id, r.version_id, n.name, w.code, r.trigger, r.limited, r.parent IS NOT NULL,
 			r.params, r.scheduled_at, r.previous_scheduled_at, to_char(r.logical_date, 'YYYY-MM-DD')
 		FROM ax.runs r JOIN ax.workflows w ON w.id = r.workflow_id JOIN ax.namespaces n ON n.id = r.namespace_id
 		WHERE r.id = ANY ($1::bigint[])`, ids(runs))
@@ -32,7 +36,7 @@ func (s *Store) RunFacts(ctx context.Context, runs []RunID) ([]RunFacts, error) 
 	}
 	facts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (RunFacts, error) {
 		var f RunFacts
-		return f, row.Scan(&f.ID, &f.NamespaceID, &f.WorkflowID, &f.VersionID, &f.Namespace, &f.Workflow, &f.Trigger, &f.Limited,
+		return f, row.Scan(&f.ID, &f.NamespaceID, &f.WorkflowID, &f.VersionID, &f.Namespace, &f.Workflow, &f.Trigger, &f.Limited, &f.Awaited,
 			&f.Params, &f.ScheduledAt, &f.PreviousScheduledAt, &f.LogicalDate)
 	})
 	if err != nil {
@@ -48,13 +52,27 @@ type NodeOutput struct {
 	Output []byte
 }
 
-// Outputs reads the newest outputs of nodes of runs, pairwise; what has not succeeded is absent.
+// Outputs reads the newest outputs of nodes of runs, pairwise; what has not succeeded is absent. The output of a split node is the list of
+// its shards' outputs, null for those without one.
 func (s *Store) Outputs(ctx context.Context, runs []RunID, nodes []string) ([]NodeOutput, error) {
-	rows, err := s.pool.Query(ctx, `SELECT w.run_id, w.node, n.output FROM unnest($1::bigint[], $2::text[]) w (run_id, node)
-		CROSS JOIN LATERAL (
-			SELECT output, state FROM ax.node_runs n WHERE n.run_id = w.run_id AND n.node = w.node AND n.shard = -1
-			ORDER BY generation DESC, attempt DESC LIMIT 1
-		) n WHERE n.state = 'succeeded'`, ids(runs), nodes)
+	return s.outputs(ctx, s.pool, runs, nodes)
+}
+
+// OutputsIn is Outputs as a transaction sees them.
+func (s *Store) OutputsIn(ctx context.Context, tx pgx.Tx, run RunID, nodes []string) ([]NodeOutput, error) {
+	runs := make([]RunID, len(nodes))
+	for i := range runs {
+		runs[i] = run
+	}
+	return s.outputs(ctx, tx, runs, nodes)
+}
+
+type queryer interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func (s *Store) outputs(ctx context.Context, q queryer, runs []RunID, nodes []string) ([]NodeOutput, error) {
+	rows, err := q.Query(ctx, moves["outputs"], ids(runs), nodes)
 	if err != nil {
 		return nil, fmt.Errorf("read outputs of %d nodes: %w", len(nodes), err)
 	}
@@ -66,6 +84,36 @@ func (s *Store) Outputs(ctx context.Context, runs []RunID, nodes []string) ([]No
 		return nil, fmt.Errorf("read outputs of %d nodes: %w", len(nodes), err)
 	}
 	return outs, nil
+}
+
+// ShardOutputs reads the outputs of a split node's shards that have succeeded, by shard.
+func (s *Store) ShardOutputs(ctx context.Context, tx pgx.Tx, run RunID, node string, total int) ([]json.RawMessage, error) {
+	out := make([]json.RawMessage, total)
+	rows, err := tx.Query(ctx, `SELECT DISTINCT ON (shard) shard, output FROM ax.node_runs
+		WHERE run_id = $1 AND node = $2 AND shard BETWEEN 0 AND $3 AND state = 'succeeded' ORDER BY shard, generation DESC, attempt DESC`, run, node, total-1)
+	if err != nil {
+		return nil, fmt.Errorf("read the shards' outputs of %s: %w", node, err)
+	}
+	var shard int
+	var output []byte
+	if _, err := pgx.ForEachRow(rows, []any{&shard, &output}, func() error {
+		out[shard] = slices.Clone(output)
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read the shards' outputs of %s: %w", node, err)
+	}
+	return out, nil
+}
+
+// Items returns the list a generation of a node was split over, or nil when its shards are only numbered, and how many there are.
+func (s *Store) Items(ctx context.Context, run RunID, node string, shardGeneration int) (e Expansion, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT run_id, node, generation, base, total, items FROM ax.expansions
+		WHERE run_id = $1 AND node = $2 AND base <= $3 ORDER BY generation DESC LIMIT 1`, run, node, shardGeneration).
+		Scan(&e.Run, &e.Node, &e.Generation, &e.Base, &e.Total, &e.Items)
+	if err != nil {
+		return e, fmt.Errorf("read the shards of %s: %w", node, err)
+	}
+	return e, nil
 }
 
 // ErrNotFound says that what was asked for does not exist.
@@ -130,23 +178,6 @@ func (s *Store) EnsureQueues(ctx context.Context, namespace int64, names []strin
 		return fmt.Errorf("make queues: %w", err)
 	}
 	return nil
-}
-
-// OverdueRemotes lists attempts that run elsewhere past their deadline, at most limit.
-func (s *Store) OverdueRemotes(ctx context.Context, limit int) ([]Claim, error) {
-	rows, err := s.pool.Query(ctx, `SELECT run_id, node, shard, generation, attempt FROM ax.held
-		WHERE kind = 'remote' AND deadline_at <= now() ORDER BY deadline_at LIMIT $1`, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list overdue remote attempts: %w", err)
-	}
-	claims, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Claim, error) {
-		var c Claim
-		return c, row.Scan(&c.Attempt.Run, &c.Attempt.Node, &c.Attempt.Shard, &c.Attempt.Generation, &c.Attempt.Number)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list overdue remote attempts: %w", err)
-	}
-	return claims, nil
 }
 
 // Current tells which jobs are still running rows of the attempts that claim them.

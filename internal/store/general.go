@@ -19,7 +19,12 @@ type LockedRun struct {
 	Key                               string
 	Generation                        int
 	Canceling, TimedOut, PastDeadline bool
-	Now                               time.Time
+	// Held means that nothing new may start (S33).
+	Held bool
+	// Parent is the attempt that waits for this run, or "".
+	Parent string
+	Depth  int
+	Now    time.Time
 }
 
 // Claim is a live row that a result wants removed: a job, or with Job zero a remote held row.
@@ -46,12 +51,24 @@ type Fact struct {
 	State                      progress.State
 	Tolerated                  bool
 	Failures, Lost             int
+	Reason                     progress.Reason
 }
 
 // Live is a queued, running or held row.
 type Live struct {
 	Taken
 	State progress.State
+	// Kind is job, or what the row is held for.
+	Kind Mode
+}
+
+// Expansion is what a generation of a split node was split into. Base is the generation whose split it is; Items is a JSON
+// list, or nil when the shards are only numbered.
+type Expansion struct {
+	Run                     RunID
+	Node                    string
+	Generation, Base, Total int
+	Items                   []byte
 }
 
 // Locked is everything the general path reads, all of it after the runs were locked.
@@ -60,6 +77,8 @@ type Locked struct {
 	Taken []Taken
 	Facts []Fact
 	Live  []Live
+	// Expansions are those of all generations.
+	Expansions []Expansion
 	// Intents are the wishes about the runs, oldest first.
 	Intents []Intent
 }
@@ -71,19 +90,23 @@ func (s *Store) LockRuns(ctx context.Context, tx pgx.Tx, runs []RunID, claims []
 	b := &pgx.Batch{}
 	b.Queue(moves["lock"], ids(runs)).Query(collect(&l.Runs, func(r *LockedRun) []any {
 		return []any{&r.ID, &r.Namespace, &r.Workflow, &r.Version, &r.State, &r.Clean, &r.Limited, &r.Key, &r.Generation,
-			&r.Canceling, &r.TimedOut, &r.PastDeadline, &r.Now}
+			&r.Canceling, &r.TimedOut, &r.PastDeadline, &r.Held, &r.Parent, &r.Depth, &r.Now}
 	}))
 	b.Queue(moves["take"], claimArgs(claims)...).Query(collect(&l.Taken, func(t *Taken) []any {
 		return []any{&t.Attempt.Run, &t.Attempt.Node, &t.Attempt.Shard, &t.Attempt.Number, &orZero{&t.JobID}, &t.QueuedAt, &t.StartedAt,
 			&orEmpty{&t.Worker}, &t.Holds}
 	}))
 	b.Queue(moves["facts"], ids(runs)).Query(collect(&l.Facts, func(f *Fact) []any {
-		return []any{&f.Run, &f.Node, &f.Shard, &f.Generation, &f.State, &f.Tolerated, &f.Attempt, &f.Failures, &f.Lost}
+		return []any{&f.Run, &f.Node, &f.Shard, &f.Generation, &f.State, &f.Tolerated, &f.Attempt, &orEmpty{(*string)(&f.Reason)}, &f.Failures, &f.Lost}
 	}))
 	b.Queue(moves["live"], ids(runs)).Query(collect(&l.Live, func(v *Live) []any {
 		return []any{&v.Attempt.Run, &v.Attempt.Node, &v.Attempt.Shard, &v.Attempt.Generation, &v.Attempt.Number, &v.State, &v.JobID, &v.QueuedAt, &v.StartedAt,
-			&orEmpty{&v.Worker}, &v.Holds}
+			&orEmpty{&v.Worker}, &v.Holds, &v.Kind}
 	}))
+	b.Queue("SELECT run_id, node, generation, base, total, items FROM ax.expansions WHERE run_id = ANY ($1::bigint[])", ids(runs)).
+		Query(collect(&l.Expansions, func(e *Expansion) []any {
+			return []any{&e.Run, &e.Node, &e.Generation, &e.Base, &e.Total, &e.Items}
+		}))
 	b.Queue(`SELECT run_id, kind, actor, COALESCE(reason, '') FROM ax.run_intents WHERE run_id = ANY ($1::bigint[])
 		ORDER BY created_at`, ids(runs)).Query(collect(&l.Intents, func(i *Intent) []any {
 		return []any{&i.Run, &i.Kind, &i.Actor, &i.Reason}

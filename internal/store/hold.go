@@ -48,7 +48,7 @@ func (s *Store) Strand(ctx context.Context, live []Lane, limit int) (int, error)
 func (s *Store) NextDue(ctx context.Context) (d time.Duration, ok bool, err error) {
 	var us *int64
 	err = s.pool.QueryRow(ctx, `SELECT (extract(epoch FROM min(due_at) - now()) * 1000000)::bigint FROM ax.held
-		WHERE due_at IS NOT NULL AND kind = 'due'`).Scan(&us)
+		WHERE due_at IS NOT NULL AND kind IN ('due', 'wait')`).Scan(&us)
 	if err != nil {
 		return 0, false, fmt.Errorf("find the next due node: %w", err)
 	}

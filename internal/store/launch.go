@@ -27,6 +27,11 @@ type NewRun struct {
 	Params              []byte
 	// Timeout is the run's own (S17), counted from its start.
 	Timeout time.Duration
+	// Parent is the attempt that waits for this run, or ""; Depth is how many parents it has.
+	Parent string
+	Depth  int
+	// Undecided means that what starts first is for the general path to say.
+	Undecided bool
 }
 
 // NextRunIDs draws ids for new runs.
@@ -49,10 +54,28 @@ func (s *Store) InsertRuns(ctx context.Context, tx pgx.Tx, runs []NewRun, begins
 	if len(begins) > 0 {
 		b.Queue(moves["start"], beginArgs(begins)...)
 	}
+	queueSettles(b, undecided(runs))
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("insert %d runs: %w", len(runs), err)
 	}
 	return nil
+}
+
+func undecided(runs []NewRun) (out []RunID) {
+	for _, r := range runs {
+		if r.Undecided && r.State == progress.Running {
+			out = append(out, r.ID)
+		}
+	}
+	return out
+}
+
+// queueSettles asks the general path to decide what some runs do next.
+func queueSettles(b *pgx.Batch, runs []RunID) {
+	if len(runs) > 0 {
+		b.Queue(`WITH i AS (INSERT INTO ax.run_intents (run_id, kind, actor) SELECT unnest($1::bigint[]), 'settle', 'engine' ON CONFLICT DO NOTHING)
+			SELECT pg_notify('ax_intent', '')`, ids(runs))
+	}
 }
 
 func newRunArgs(r []NewRun) []any {
@@ -73,6 +96,8 @@ func newRunArgs(r []NewRun) []any {
 		column(r, func(r *NewRun) string { return r.Key }),
 		column(r, func(r *NewRun) string { return string(r.Params) }),
 		column(r, func(r *NewRun) int64 { return r.Timeout.Microseconds() }),
+		column(r, func(r *NewRun) *string { return orNull(r.Parent) }),
+		column(r, func(r *NewRun) int16 { return int16(r.Depth) }),
 	}
 }
 
@@ -109,6 +134,8 @@ func (s *Store) LockLimits(ctx context.Context, tx pgx.Tx, workflows []int64) ([
 type Startable struct {
 	Run     RunID
 	Version int64
+	// Reopened means that it has run before: what is left of it is for the general path to say.
+	Reopened bool
 }
 
 // NextQueued finds the queued runs of some workflows that may start now. The caller holds the workflows' locks, taken in an
@@ -120,7 +147,7 @@ func (s *Store) NextQueued(ctx context.Context, tx pgx.Tx, workflows []int64) ([
 	}
 	got, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Startable, error) {
 		var st Startable
-		return st, row.Scan(&st.Run, &st.Version)
+		return st, row.Scan(&st.Run, &st.Version, &st.Reopened)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find queued runs: %w", err)
@@ -128,13 +155,29 @@ func (s *Store) NextQueued(ctx context.Context, tx pgx.Tx, workflows []int64) ([
 	return got, nil
 }
 
+// Beginning is a queued run that starts.
+type Beginning struct {
+	Run     RunID
+	Timeout time.Duration
+	// Undecided means that what starts first is for the general path to say.
+	Undecided bool
+}
+
 // BeginRuns turns queued runs into running ones and makes their first attempts due.
-func (s *Store) BeginRuns(ctx context.Context, tx pgx.Tx, runs []RunID, timeouts []time.Duration, begins []Begin) error {
+func (s *Store) BeginRuns(ctx context.Context, tx pgx.Tx, runs []Beginning, begins []Begin) error {
 	b := &pgx.Batch{}
-	b.Queue(moves["begin"], ids(runs), column(timeouts, func(d *time.Duration) int64 { return d.Microseconds() }))
+	b.Queue(moves["begin"], column(runs, func(r *Beginning) int64 { return int64(r.Run) }),
+		column(runs, func(r *Beginning) int64 { return r.Timeout.Microseconds() }))
 	if len(begins) > 0 {
 		b.Queue(moves["start"], beginArgs(begins)...)
 	}
+	var open []RunID
+	for _, r := range runs {
+		if r.Undecided {
+			open = append(open, r.Run)
+		}
+	}
+	queueSettles(b, open)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("begin %d runs: %w", len(runs), err)
 	}

@@ -20,6 +20,9 @@ type Trigger struct {
 	LogicalDate         string
 	// Params are the values given, a JSON object; the definition's defaults fill the rest.
 	Params []byte
+	// Parent is the attempt (as job arguments) that waits for the run, or ""; Depth is how many parents the run has.
+	Parent string
+	Depth  int
 }
 
 // Launched is what became of a Trigger: Run in State running or queued, or no run and why.

@@ -8,7 +8,7 @@ WITH item AS (
     INSERT INTO ax.dead_letters (run_id, node, shard, generation, attempts, namespace_id, workflow_id, tolerated, error_class, error_code,
         error_message)
     SELECT item.run_id, node, shard, item.generation, attempt, r.namespace_id, r.workflow_id, tolerated, error_class, error_code, error_message
-    FROM item JOIN ax.runs r ON r.id = item.run_id WHERE item.state = 'failed'
+    FROM item JOIN ax.runs r ON r.id = item.run_id WHERE item.state = 'failed' AND item.reason <> 'shards'
 )
 INSERT INTO ax.node_runs (run_id, node, shard, generation, attempt, state, outcome, tolerated, job_id, worker, actor, reason,
     error_class, error_code, error_message, output, queued_at, started_at, holds, note)

@@ -1,7 +1,7 @@
 -- What is queued, running or held of some runs.
 SELECT r.id, split_part(j.args #>> '{}', ':', 2), split_part(j.args #>> '{}', ':', 3)::int, split_part(j.args #>> '{}', ':', 4)::int,
     split_part(j.args #>> '{}', ':', 5)::int, CASE j.state WHEN 'running' THEN 'running' ELSE 'queued' END, j.id,
-    j.created_at, CASE j.state WHEN 'running' THEN j.attempted_at END, j.attempted_by[cardinality(j.attempted_by)], j.metadata -> 'holds'
+    j.created_at, CASE j.state WHEN 'running' THEN j.attempted_at END, j.attempted_by[cardinality(j.attempted_by)], j.metadata -> 'holds', 'job'
 FROM unnest($1::bigint[]) r (id)
 CROSS JOIN LATERAL (
     SELECT * FROM ax_river.river_job
@@ -9,4 +9,4 @@ CROSS JOIN LATERAL (
       AND ax_river.river_job_state_in_bitmask(unique_states, state)
 ) j
 UNION ALL
-SELECT run_id, node, shard, generation, attempt, state, 0, queued_at, started_at, worker, ax.job_holds(detail, kind, since) -> 'holds' FROM ax.held WHERE run_id = ANY ($1::bigint[])
+SELECT run_id, node, shard, generation, attempt, state, 0, queued_at, started_at, worker, ax.job_holds(detail, kind, since) -> 'holds', kind FROM ax.held WHERE run_id = ANY ($1::bigint[])

@@ -1,10 +1,15 @@
 -- Writes what moved runs are now; a run that came this way is not clean any more, and its join counters serve no longer.
 WITH joins AS (DELETE FROM ax.node_joins WHERE run_id = ANY ($1::bigint[]))
-UPDATE ax.runs r SET clean = false, state = t.state, reason = COALESCE(t.reason, r.reason), warnings = t.warnings,
+UPDATE ax.runs r SET clean = false, state = t.state, reason = CASE WHEN t.reopened THEN t.reason ELSE COALESCE(t.reason, r.reason) END, warnings = t.warnings,
     canceling = t.canceling, timed_out = t.timed_out,
-    canceled_by = COALESCE(r.canceled_by, t.canceled_by), cancel_reason = COALESCE(r.cancel_reason, t.cancel_reason),
-    deadline_at = CASE WHEN t.timed_out THEN NULL ELSE r.deadline_at END,
-    finished_at = CASE WHEN t.state IN ('succeeded', 'failed', 'canceled', 'skipped') THEN now() ELSE r.finished_at END
-FROM unnest($1::bigint[], $2::text[], $3::text[], $4::int[], $5::bool[], $6::bool[], $7::text[], $8::text[])
-    AS t (id, state, reason, warnings, canceling, timed_out, canceled_by, cancel_reason)
+    canceled_by = CASE WHEN t.reopened THEN NULL ELSE COALESCE(r.canceled_by, t.canceled_by) END,
+    cancel_reason = CASE WHEN t.reopened THEN NULL ELSE COALESCE(r.cancel_reason, t.cancel_reason) END,
+    held_at = CASE WHEN t.held THEN COALESCE(r.held_at, now()) END,
+    generation = r.generation + t.reopened::int,
+    deadline_at = CASE WHEN t.reopened THEN now() + t.timeout_us * interval '1 microsecond' WHEN t.timed_out THEN NULL
+        WHEN r.held_at IS NOT NULL AND NOT t.held THEN r.deadline_at + (now() - r.held_at) ELSE r.deadline_at END,
+    finished_at = CASE WHEN t.reopened THEN NULL WHEN t.state IN ('succeeded', 'failed', 'canceled', 'skipped') THEN now() ELSE r.finished_at END
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::int[], $5::bool[], $6::bool[], $7::text[], $8::text[], $9::bool[],
+    $10::bool[], $11::bigint[])
+    AS t (id, state, reason, warnings, canceling, timed_out, canceled_by, cancel_reason, held, reopened, timeout_us)
 WHERE r.id = t.id

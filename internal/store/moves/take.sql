@@ -10,7 +10,7 @@ WITH item AS (
 ), remote AS (
     DELETE FROM ax.held h USING item
     WHERE item.job_id = 0 AND h.run_id = item.run_id AND h.node = item.node AND h.shard = item.shard
-      AND h.generation = item.generation AND h.attempt = item.attempt AND h.kind = 'remote'
+      AND h.generation = item.generation AND h.attempt = item.attempt AND h.kind IN ('remote', 'wait', 'approval', 'child')
     RETURNING h.run_id, h.node, h.shard, h.attempt, NULL::bigint, h.queued_at, h.started_at, h.worker, h.detail -> 'holds'
 )
 SELECT * FROM job UNION ALL SELECT * FROM remote

@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ax-run/ax/dag/progress"
+	"github.com/ax-run/ax/internal/expr"
+	"github.com/ax-run/ax/internal/store"
+)
+
+// maxItems is how many shards a list may have (S21).
+const maxItems = 10_000
+
+// evaluation answers what a run's expressions say inside the transaction that moves it: history as that sees it, and the results that
+// it is about to write. It implements progress.Evaluator.
+type evaluation struct {
+	ctx    context.Context
+	tx     pgx.Tx
+	engine *Engine
+	run    *moving
+	vars   *expr.Vars
+	// items are the lists that nodes split over in this movement, by position.
+	items map[int][]byte
+	// err is a fault that is not an expression's own, such as a lost connection: the movement fails with it.
+	err error
+}
+
+// When implements progress.Evaluator.
+func (e *evaluation) When(i int) (bool, *progress.Error) {
+	vars, err := e.know(i)
+	if err != nil {
+		return false, err
+	}
+	holds, failure := e.run.plan.graph.At(i).When.EvalBool(e.ctx, vars)
+	return holds, e.fault(failure)
+}
+
+// Branch implements progress.Evaluator.
+func (e *evaluation) Branch(i int) ([]int, *progress.Error) {
+	vars, err := e.know(i)
+	if err != nil {
+		return nil, err
+	}
+	v := e.run.plan.graph.At(i)
+	names := v.Node.Branch.Default
+	for k, arm := range v.Cases {
+		holds, failure := arm.EvalBool(e.ctx, vars)
+		if failure != nil {
+			return nil, e.fault(failure)
+		}
+		if holds {
+			names = v.Node.Branch.Cases[k].To
+			break
+		}
+	}
+	var taken []int
+	for _, name := range names {
+		if at, ok := e.run.plan.graph.Index(name); ok {
+			taken = append(taken, at)
+		}
+	}
+	slices.Sort(taken)
+	return taken, nil
+}
+
+// Expand implements progress.Evaluator.
+func (e *evaluation) Expand(i int) (int, *progress.Error) {
+	v := e.run.plan.graph.At(i)
+	if v.ForEach == nil {
+		n, err := strconv.Atoi(string(v.Node.Shards))
+		if err != nil {
+			return 0, &progress.Error{Class: progress.Permanent, Code: codeExpression, Message: fmt.Sprintf("shards: %s is not a number", v.Node.Shards)}
+		}
+		return n, nil
+	}
+	vars, err := e.know(i)
+	if err != nil {
+		return 0, err
+	}
+	list, failure := v.ForEach.Eval(e.ctx, vars)
+	if failure != nil {
+		return 0, e.fault(failure)
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(list, &items); err != nil {
+		return 0, &progress.Error{Class: progress.Permanent, Code: "not_a_list", Message: fmt.Sprintf("for_each gave %.80s, not a list", list)}
+	}
+	if len(items) > maxItems {
+		return 0, &progress.Error{Class: progress.Permanent, Code: "too_many_items",
+			Message: fmt.Sprintf("for_each gave %d items, at most %d are run", len(items), maxItems)}
+	}
+	if e.items == nil {
+		e.items = make(map[int][]byte)
+	}
+	e.items[i] = list
+	return len(items), nil
+}
+
+// until is how long a wait node waits from now on; an instant that cannot be read or has passed is no wait.
+func (e *evaluation) until(i int) time.Duration {
+	v := e.run.plan.graph.At(i)
+	if v.Until == nil {
+		return time.Duration(v.Node.Wait.For)
+	}
+	vars, err := e.know(i)
+	if err != nil {
+		return 0
+	}
+	out, failure := v.Until.Eval(e.ctx, vars)
+	if failure != nil {
+		return 0
+	}
+	var at time.Time
+	if err := json.Unmarshal(out, &at); err != nil {
+		return 0
+	}
+	return max(at.Sub(e.run.row.Now), 0)
+}
+
+// fault tells an expression's own error from the machine's.
+func (e *evaluation) fault(err error) *progress.Error {
+	if err == nil {
+		return nil
+	}
+	var own *expr.EvalError
+	if !errors.As(err, &own) || errors.Is(err, expr.ErrTooSlow) {
+		e.err = fmt.Errorf("evaluate: %w", err)
+	}
+	return &progress.Error{Class: progress.Permanent, Code: codeExpression, Message: err.Error()}
+}
+
+// know gathers what the run's expressions may read, once a movement.
+func (e *evaluation) know(i int) (expr.Vars, *progress.Error) {
+	if e.vars == nil {
+		vars, err := e.gather()
+		if err != nil {
+			e.err = err
+			return expr.Vars{}, &progress.Error{Class: progress.System, Code: codeInternal, Message: err.Error()}
+		}
+		e.vars = &vars
+	}
+	missing := e.missing(e.run.plan.graph.At(i).Reads)
+	if len(missing) > 0 {
+		if err := e.read(missing); err != nil {
+			e.err = err
+			return expr.Vars{}, &progress.Error{Class: progress.System, Code: codeInternal, Message: err.Error()}
+		}
+	}
+	return *e.vars, nil
+}
+
+func (e *evaluation) gather() (expr.Vars, error) {
+	facts, err := e.engine.facts.get(e.ctx, e.run.row.ID)
+	if err != nil {
+		return expr.Vars{}, err
+	}
+	vars := runVars(facts)
+	vars.Nodes = make(map[string]json.RawMessage)
+	for at, got := range e.run.results {
+		if at.shard == store.WholeNode && got.f.outcome.Err == nil {
+			vars.Nodes[e.run.plan.graph.At(at.node).Name] = got.f.outcome.Output
+		}
+	}
+	return vars, nil
+}
+
+func (e *evaluation) missing(reads []string) []string {
+	var out []string
+	for _, name := range reads {
+		if _, ok := e.vars.Nodes[name]; !ok {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// read fetches outputs; those of split nodes are laid over with the shards that this movement ends.
+func (e *evaluation) read(names []string) error {
+	outs, err := e.engine.store.OutputsIn(e.ctx, e.tx, e.run.row.ID, names)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		e.vars.Nodes[name] = nil
+	}
+	for _, o := range outs {
+		e.vars.Nodes[o.Node] = o.Output
+	}
+	for _, name := range names {
+		at, _ := e.run.plan.graph.Index(name)
+		if n := &e.run.snap.Nodes[at]; n.Shards != nil && n.State == progress.Succeeded && e.vars.Nodes[name] == nil {
+			if err := e.assemble(at, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// assemble makes the output of a split node that this very movement ends.
+func (e *evaluation) assemble(at int, name string) error {
+	list, err := e.engine.store.ShardOutputs(e.ctx, e.tx, e.run.row.ID, name, len(e.run.snap.Nodes[at].Shards))
+	if err != nil {
+		return err
+	}
+	for s := range list {
+		if got, ok := e.run.results[spot{at, s}]; ok && got.f.outcome.Err == nil {
+			list[s] = got.f.outcome.Output
+		}
+		if len(list[s]) == 0 {
+			list[s] = json.RawMessage("null")
+		}
+	}
+	out, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("put together the output of %s: %w", name, err)
+	}
+	e.vars.Nodes[name] = out
+	return nil
+}
+
+// runVars are the variables that every expression of a run has.
+func runVars(f *store.RunFacts) expr.Vars {
+	vars := expr.Vars{Params: f.Params, ScheduledAt: f.ScheduledAt, LogicalDate: f.LogicalDate, RunID: f.ID.String(), Workflow: f.Workflow}
+	if f.PreviousScheduledAt != nil {
+		vars.PreviousScheduledAt = *f.PreviousScheduledAt
+	}
+	return vars
+}
