@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Lane is a pair of River queue and job kind.
@@ -56,4 +59,18 @@ func (s *Store) NextDue(ctx context.Context) (d time.Duration, ok bool, err erro
 		return 0, false, nil
 	}
 	return time.Duration(*us) * time.Microsecond, true, nil
+}
+
+// Approval finds the attempt of a node that waits for a person; ErrNotFound when none does.
+func (s *Store) Approval(ctx context.Context, a Attempt) (c Claim, err error) {
+	c.Attempt = a
+	err = s.pool.QueryRow(ctx, `SELECT generation, attempt FROM ax.held WHERE run_id = $1 AND node = $2 AND shard = $3 AND kind = 'approval'`,
+		a.Run, a.Node, a.Shard).Scan(&c.Attempt.Generation, &c.Attempt.Number)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, fmt.Errorf("approval of %s: %w", a.ExecutionID(), ErrNotFound)
+	}
+	if err != nil {
+		return c, fmt.Errorf("find approval: %w", err)
+	}
+	return c, nil
 }
