@@ -134,14 +134,14 @@ func (c *completer) flush(ctx context.Context, items []*finished) ([]reply, erro
 // commit moves a batch for good: it returns when everything in it is durable, refused, or the engine stops. One thing that
 // cannot be stored never holds up the others: a batch that fails for another reason than the database's absence is halved until the culprit is alone.
 func (c *completer) commit(ctx context.Context, things []*finished) {
-	clean, general := splitBatch(things)
+	clean, general := c.splitBatch(things)
 	general = append(general, c.moveFast(ctx, clean)...)
 	c.moveSlow(ctx, general)
 }
 
-func splitBatch(things []*finished) (clean, general []*finished) {
+func (c *completer) splitBatch(things []*finished) (clean, general []*finished) {
 	for _, f := range things {
-		if f.isClean() {
+		if f.isClean() && !c.engine.facts.left(f.claim.Attempt.Run) {
 			clean = append(clean, f)
 		} else {
 			general = append(general, f)

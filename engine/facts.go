@@ -23,6 +23,12 @@ type factCache struct {
 
 const maxKnownRuns = 20_000
 
+// knownRun is a run's facts, and whether this process has seen it leave the fast path for good.
+type knownRun struct {
+	store.RunFacts
+	unclean bool
+}
+
 // outputWish asks for the outputs of some nodes of a run.
 type outputWish struct {
 	run   store.RunID
@@ -62,7 +68,7 @@ func (c *factCache) get(ctx context.Context, run store.RunID) (*store.RunFacts, 
 	if el := c.known[run]; el != nil {
 		c.order.MoveToFront(el)
 		c.mu.Unlock()
-		return el.Value.(*store.RunFacts), nil
+		return &el.Value.(*knownRun).RunFacts, nil
 	}
 	c.mu.Unlock()
 	facts, err := c.Do(ctx, run)
@@ -82,12 +88,29 @@ func (c *factCache) keep(f *store.RunFacts) {
 	if c.known[f.ID] != nil {
 		return
 	}
-	c.known[f.ID] = c.order.PushFront(f)
+	c.known[f.ID] = c.order.PushFront(&knownRun{RunFacts: *f})
 	if c.order.Len() > maxKnownRuns {
 		oldest := c.order.Back()
 		c.order.Remove(oldest)
-		delete(c.known, oldest.Value.(*store.RunFacts).ID)
+		delete(c.known, oldest.Value.(*knownRun).ID)
 	}
+}
+
+// leave notes that a run is not clean any more; it never is again, so the fast path need not try it.
+func (c *factCache) leave(run store.RunID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if el := c.known[run]; el != nil {
+		el.Value.(*knownRun).unclean = true
+	}
+}
+
+// left reports whether a run is known not to be clean.
+func (c *factCache) left(run store.RunID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	el := c.known[run]
+	return el != nil && el.Value.(*knownRun).unclean
 }
 
 func readFacts(ctx context.Context, s *store.Store, runs []store.RunID) ([]*store.RunFacts, error) {

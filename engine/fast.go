@@ -41,6 +41,7 @@ func (c *completer) moveFast(ctx context.Context, things []*finished) (rest []*f
 				continue
 			}
 		case !store.Transient(err):
+			c.engine.log.Error("the fast path failed, taking the general one", slog.Int("batch", len(things)), slog.Any("error", err))
 			return append(rest, things...)
 		}
 		c.engine.log.Warn("moving results failed, trying again", slog.Int("batch", len(things)), slog.Any("error", err))

@@ -19,6 +19,9 @@ func (e *Engine) moveGeneral(ctx context.Context, batch []*finished) error {
 		return err
 	}
 	e.completer.refuse(ctx, m.stale)
+	for _, r := range m.runs {
+		e.facts.leave(r.row.ID)
+	}
 	for _, f := range m.moved {
 		f.reply = reply{err: f.refused}
 	}
