@@ -139,14 +139,13 @@ func (c *call) appliedText(done []applied) string {
 }
 
 func changeCell(r *api.Registered) cell {
-	change := cell{"unchanged", faint}
-	if r.Created {
-		change = cell{"created", green}
+	switch {
+	case !r.Created:
+		return cell{"unchanged", faint}
+	case r.DryRun:
+		return cell{"would be created", yellow}
 	}
-	if r.DryRun {
-		change.text += " (dry run: nothing was stored)"
-	}
-	return change
+	return cell{"created", green}
 }
 
 // upcomingText lists the next fires of each schedule, in its own zone.

@@ -46,7 +46,7 @@ func (f cronFlags) answer(line string) string {
 func (f cronFlags) ask(line string) ([]string, error) {
 	parts := strings.Split(line, "\t")
 	if len(parts) != 3 {
-		return nil, fmt.Errorf("want expression, zone and instant, separated by tabs, and there are %s", counted(len(parts), "field"))
+		return nil, fmt.Errorf("want expression, zone and instant, separated by tabs, not %s", counted(len(parts), "field"))
 	}
 	from, err := time.Parse(time.RFC3339, parts[2])
 	if err != nil {

@@ -19,49 +19,65 @@ const (
 	silence = 45 * time.Second
 	// followTries is how often in a row a stream may break before anything came of it.
 	followTries = 10
-	followPause = time.Second
+	// followFirst and followMost bound the pause before a stream is taken up again.
+	followFirst = 200 * time.Millisecond
+	followMost  = 5 * time.Second
 )
 
 // event is one of a stream of server-sent events.
 type event struct{ name, id, data string }
 
+// following is a log being followed: how far it has come, over however many connections.
+type following struct {
+	line   func(api.LogLine) error
+	cursor string // of the last line
+	state  string // in which the node run has ended
+	seen   bool   // anything has come at all
+}
+
 // follow hands every line of a node run's log to line, those that are there and those that come, until the node run has
-// ended; it returns the state in which it did. A stream that breaks is taken up where it ended.
-func (c *client) follow(ctx context.Context, nodeRun string, line func(api.LogLine) error) (state string, err error) {
-	cursor := ""
+// ended. A stream that breaks is taken up where it ended.
+func (c *client) follow(ctx context.Context, nodeRun string, line func(api.LogLine) error) error {
+	f := &following{line: line}
+	broken := errors.New("its streams break off again and again")
 	for tries := 0; tries < followTries; tries++ {
-		if tries > 0 {
-			if err := pause(ctx, followPause); err != nil {
-				return "", err
-			}
-		}
-		err = c.stream(ctx, nodeRun, cursor, func(e event) error {
+		err := c.stream(ctx, nodeRun, f.cursor, func(e event) error {
 			tries = 0
-			switch e.name {
-			case "line":
-				var l api.LogLine
-				if err := json.Unmarshal([]byte(e.data), &l); err != nil {
-					return fmt.Errorf("read log line: %w", err)
-				}
-				cursor = e.id
-				return line(l)
-			case "end":
-				var end struct{ State string }
-				if err := json.Unmarshal([]byte(e.data), &end); err != nil {
-					return fmt.Errorf("read end of log: %w", err)
-				}
-				state = end.State
-			}
-			return nil
+			return f.take(e)
 		})
-		if state != "" || ctx.Err() != nil || !comesBack(err) {
-			return state, err
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case f.state != "", err != nil && !f.seen, !comesBack(err):
+			return err
+		case err != nil:
+			broken = err
+		}
+		if err := pause(ctx, min(followFirst<<tries, followMost)); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = errors.New("its streams break off again and again")
+	return broken
+}
+
+func (f *following) take(e event) error {
+	f.seen = true
+	switch e.name {
+	case "line":
+		var l api.LogLine
+		if err := json.Unmarshal([]byte(e.data), &l); err != nil {
+			return fmt.Errorf("read log line: %w", err)
+		}
+		f.cursor = e.id
+		return f.line(l)
+	case "end":
+		var end struct{ State string }
+		if err := json.Unmarshal([]byte(e.data), &end); err != nil {
+			return fmt.Errorf("read end of log: %w", err)
+		}
+		f.state = end.State
 	}
-	return "", c.away(ctx, err)
+	return nil
 }
 
 // comesBack tells whether asking again may help: the stream broke, or the server or its database is away.

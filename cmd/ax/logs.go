@@ -50,8 +50,7 @@ func newLogs(c *call) *cobra.Command {
 func (c *call) nodeLogs(ctx context.Context, client *client, p *logPrinter, id string) error {
 	print := func(l api.LogLine) error { return p.print("", l) }
 	if p.flags.follow {
-		_, err := client.follow(ctx, id, print)
-		return err
+		return client.follow(ctx, id, print)
 	}
 	lines, err := client.logs(ctx, id)
 	if err != nil {

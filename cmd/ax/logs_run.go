@@ -96,8 +96,7 @@ func (f *runFollower) one(ctx context.Context, n api.NodeRun) error {
 		return ctx.Err()
 	}
 	defer func() { <-f.places }()
-	_, err := f.client.follow(ctx, n.ID, func(l api.LogLine) error { return f.printer.print(n.Node, l) })
-	return err
+	return f.client.follow(ctx, n.ID, func(l api.LogLine) error { return f.printer.print(n.Node, l) })
 }
 
 // fail keeps the first failure.
