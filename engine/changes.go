@@ -34,10 +34,27 @@ func (m *movement) write(r *moving, steps []progress.Step) {
 		}
 	}
 	change.State, change.Canceling, change.TimedOut, change.Held = r.snap.Run.State, r.snap.Run.Canceling, r.snap.Run.TimedOut, r.held
+	change.Idle = r.idle()
 	if change.Reopened && r.row.Limited && change.State == progress.Running {
 		m.requeue(r, &change)
 	}
 	m.changes.Runs = append(m.changes.Runs, change)
+}
+
+// idle reports whether a run only waits for people and instants: its clock stands meanwhile (S17).
+func (r *moving) idle() bool {
+	parked := false
+	for i := range r.snap.Nodes {
+		n, node := &r.snap.Nodes[i], r.plan.graph.At(i).Node
+		switch {
+		case !n.State.Live():
+		case n.State != progress.Retrying && (node.Approval != nil || node.Wait != nil):
+			parked = true
+		default:
+			return false
+		}
+	}
+	return parked
 }
 
 // requeue sends a reopened run of a limited workflow back to its queue (S22): what its steps would start, they start when its turn comes.

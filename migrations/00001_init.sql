@@ -128,6 +128,8 @@ CREATE TABLE ax.runs (
     warnings integer NOT NULL DEFAULT 0,
     -- Since when nothing new starts; null while the run goes on (S33).
     held_at timestamptz,
+    -- Since when the run's clock stands: while it is held, and while it only waits for a person or an instant (S17).
+    stopped_at timestamptz,
     canceling boolean NOT NULL DEFAULT false,
     timed_out boolean NOT NULL DEFAULT false,
     -- Who canceled it and why.

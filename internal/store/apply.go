@@ -70,6 +70,8 @@ type RunChange struct {
 	// CanceledBy and CancelReason are kept from the first cancel on.
 	CanceledBy, CancelReason string
 	Held                     bool
+	// Idle means that the run only waits for a person or an instant, so that its clock stands.
+	Idle bool
 	// Reopened begins the run's next generation, with its Timeout anew.
 	Reopened bool
 	Timeout  time.Duration
@@ -239,6 +241,7 @@ func runArgs(r []RunChange) []any {
 		column(r, func(r *RunChange) bool { return r.Held }),
 		column(r, func(r *RunChange) bool { return r.Reopened }),
 		column(r, func(r *RunChange) int64 { return r.Timeout.Microseconds() }),
+		column(r, func(r *RunChange) bool { return r.Idle }),
 	}
 }
 

@@ -55,7 +55,7 @@ func (s *Store) Intents(ctx context.Context, limit int) ([]Intent, error) {
 // MarkDeadlines records the deadline of every running run past its timeout (S17) and says how many there were.
 func (s *Store) MarkDeadlines(ctx context.Context) (int64, error) {
 	tag, err := s.pool.Exec(ctx, `INSERT INTO ax.run_intents (run_id, kind, actor)
-		SELECT id, 'deadline', 'engine' FROM ax.runs WHERE state = 'running' AND deadline_at <= now() AND held_at IS NULL ON CONFLICT DO NOTHING`)
+		SELECT id, 'deadline', 'engine' FROM ax.runs WHERE state = 'running' AND deadline_at <= now() AND stopped_at IS NULL ON CONFLICT DO NOTHING`)
 	if err != nil {
 		return 0, fmt.Errorf("find runs past their timeout: %w", err)
 	}

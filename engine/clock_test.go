@@ -1,0 +1,29 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ax-run/ax/dag/progress"
+	"github.com/ax-run/ax/internal/store"
+)
+
+// A run that only waits for a person does not use up its own timeout (S17).
+func TestClockStandsWhileOnlyAPersonIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string]Executor{"echo": echo})
+	run := b.launch(b.register("workflow: slow\ntimeout: 1s\nnodes: {a: {handler: echo}, ask: {needs: [a], approval: {}}, b: {handler: echo, needs: [ask]}}"), 1, "{}")[0]
+	b.until("its clock stands", func() bool {
+		return b.count("SELECT count(*) FROM ax.runs WHERE id = $1 AND stopped_at IS NOT NULL", run) == 1
+	})
+	b.until("its timeout would have passed", func() bool {
+		return b.count("SELECT count(*) FROM ax.runs WHERE id = $1 AND now() > deadline_at + interval '200 milliseconds'", run) == 1
+	})
+	require.NoError(t, b.engine.Decide(t.Context(), store.Attempt{Run: run, Node: "ask", Shard: store.WholeNode}, Decision{Actor: "user:lead", Approved: true}))
+	require.Equal(t, progress.Succeeded, b.wait(run))
+	var left time.Duration
+	require.NoError(t, b.pool.QueryRow(t.Context(), "SELECT deadline_at - finished_at FROM ax.runs WHERE id = $1", run).Scan(&left))
+	require.Positive(t, left, "the time it stood was given back")
+}
