@@ -73,6 +73,7 @@ func (c *checker) finally(i int) bool {
 type expressions struct {
 	nodes  []Compiled
 	reads  [][]string
+	key    key
 	output *expr.Program
 }
 
@@ -84,6 +85,6 @@ func (c *checker) compileAll(e edges) expressions {
 			out.nodes[i], out.reads[i] = x.compile(i)
 		}
 	}
-	out.output = x.workflow()
+	out.key, out.output = x.workflow()
 	return out
 }

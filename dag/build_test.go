@@ -347,3 +347,26 @@ func randomRetry(t *rapid.T) *dag.Retry {
 	}
 	return r
 }
+
+func TestTheKeyOfARun(t *testing.T) {
+	of := func(key, params string) (string, error) {
+		g := load(t, fmt.Sprintf("workflow: w\nparams: {region: {type: string, default: cn}, n: {type: integer, default: 1}, o: {type: object, default: {}}}\n"+
+			"concurrency: {max_runs: 1, key: %q}\nnodes: {a: {handler: h}}", key))
+		return g.Key(t.Context(), expr.Vars{Params: json.RawMessage(params), LogicalDate: "2026-11-30"})
+	}
+	for key, want := range map[string]string{
+		"params.region": "cn", "params.n": "9007199254740993", "${{ params.region }}/${{ logical_date }}": "cn/2026-11-30", "${{ params.o }}": `{"a":[1]}`,
+		"params.n > 1 ? 'big' : 'small'": "big",
+	} {
+		got, err := of(key, `{"region": "cn", "n": 9007199254740993, "o": {"a":[1]}}`)
+		require.NoError(t, err, key)
+		require.Equal(t, want, got, key)
+	}
+	_, err := of("params.o.missing", `{"o": {}}`)
+	require.ErrorContains(t, err, "concurrency.key")
+	_, err = of("params.region", `{"region": "`+strings.Repeat("x", 600)+`"}`)
+	require.ErrorContains(t, err, "600 bytes")
+	none, err := load(t, "workflow: w\nnodes: {a: {handler: h}}").Key(t.Context(), expr.Vars{})
+	require.NoError(t, err)
+	require.Empty(t, none)
+}

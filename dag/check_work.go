@@ -53,6 +53,9 @@ func (c *checker) http(at *place, h *HTTP) {
 		c.add(at.key("method"), CodeInvalidChoice, "%q is not an HTTP method", clip(h.Method)).hint("write it in capitals, such as POST").value(h.Method)
 	}
 	c.choice(at.key("protocol"), h.Protocol, "HTTP.protocol")
+	if h.Protocol == "ax" {
+		c.dispatch(at, h)
+	}
 	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
 		here := at.key("headers").key(name)
 		switch {
@@ -61,6 +64,16 @@ func (c *checker) http(at *place, h *HTTP) {
 		case strings.ContainsAny(h.Headers[name], "\r\n"):
 			c.add(here, CodeInvalidText, "the value of a header is one line")
 		}
+	}
+}
+
+// dispatch refuses what the worker protocol says itself: it is a POST with a body of its own.
+func (c *checker) dispatch(at *place, h *HTTP) {
+	if h.Method != "" && h.Method != "POST" {
+		c.add(at.key("method"), CodeConflict, "a call by the protocol ax is a POST").hint("leave method out, or write protocol: plain")
+	}
+	if h.Body != nil {
+		c.add(at.key("body"), CodeConflict, "a call by the protocol ax has a body of its own").hint("write the values in inputs, or protocol: plain")
 	}
 }
 

@@ -212,18 +212,12 @@ func (c *compiler) ancestors(at *place, nodes []string) {
 }
 
 // workflow compiles the expressions outside of nodes: the key that limits runs, and what the run gives its parent.
-func (c *compiler) workflow() *expr.Program {
+func (c *compiler) workflow() (key, *expr.Program) {
 	c.node = -1
 	var root *place
+	var limits key
 	if k := c.def.Concurrency; k != nil && k.Key != "" {
-		c.key(root.under("concurrency", "key"), k.Key)
+		limits = c.key(root.under("concurrency", "key"), k.Key)
 	}
-	return c.program(root.key("output"), c.def.Output)
-}
-
-// key checks an expression that is evaluated before any node runs.
-func (c *compiler) key(at *place, src string) {
-	if p := c.program(at, src); p != nil && len(p.Nodes()) > 0 {
-		c.add(at, CodeNotAncestor, "the key is needed before a run starts and cannot read outputs of nodes").hint("use params")
-	}
+	return limits, c.program(root.key("output"), c.def.Output)
 }

@@ -14,6 +14,7 @@ type Graph struct {
 	verts     []Vertex
 	index     map[string]int
 	ordinary  int
+	key       key
 	output    *expr.Program
 	canonical []byte
 	digest    Digest
@@ -106,7 +107,7 @@ type layout struct {
 
 // assemble makes the graph of a resolved definition.
 func assemble(def *Definition, l layout, x expressions) *Graph {
-	g := &Graph{def: def, verts: make([]Vertex, len(l.order)), index: make(map[string]int, len(l.order)), output: x.output}
+	g := &Graph{def: def, verts: make([]Vertex, len(l.order)), index: make(map[string]int, len(l.order)), key: x.key, output: x.output}
 	place := make([]int, len(l.order))
 	for i, v := range l.order {
 		place[v] = i

@@ -1,7 +1,5 @@
 package dag
 
-import "slices"
-
 // unsupported notes what the definition language has and this version does not run yet. Each entry of
 // the tables goes when the thing is built.
 func (c *checker) unsupported() {
@@ -51,16 +49,6 @@ func keyIf(key string, used bool) string {
 
 var workflowFeatures = []feature[Definition]{
 	{"starts by upstream", func(d *Definition) string { return keyIf("upstream", d.Upstream != nil) }},
-	{"an overflow other than queue", func(d *Definition) string {
-		return keyIf("concurrency", d.Concurrency != nil && or(d.Concurrency.Overflow, OverflowQueue) != OverflowQueue)
-	}},
-	{"concurrency by key", func(d *Definition) string {
-		return keyIf("concurrency", d.Concurrency != nil && d.Concurrency.Key != "")
-	}},
-	{"retries by error code", func(d *Definition) string {
-		return keyIf("defaults", d.Defaults != nil && d.Defaults.Retry != nil && d.Defaults.Retry.On != nil)
-	}},
-	{"a workflow's output", func(d *Definition) string { return keyIf("output", d.Output != "") }},
 }
 
 var scheduleFeatures = []feature[Schedule]{
@@ -70,27 +58,8 @@ var scheduleFeatures = []feature[Schedule]{
 }
 
 var nodeFeatures = []feature[Node]{
-	{"child workflows", func(n *Node) string { return keyIf("workflow", n.Child != nil) }},
-	{"approvals", func(n *Node) string { return keyIf("approval", n.Approval != nil) }},
-	{"waits", func(n *Node) string { return keyIf("wait", n.Wait != nil) }},
-	{"branches", func(n *Node) string { return keyIf("branch", n.Branch != nil) }},
-	{"conditions", func(n *Node) string { return keyIf("when", n.When != "") }},
-	{"this trigger rule", func(n *Node) string { return keyIf("trigger_rule", !runs(n.TriggerRule)) }},
-	{"shards", func(n *Node) string { return keyIf("shards", n.Shards != "") }},
-	{"shards of a list", func(n *Node) string { return keyIf("for_each", n.ForEach != "") }},
+	{"a shard for each worker or slot", func(n *Node) string { return keyIf("shards", n.Shards == "workers" || n.Shards == "capacity") }},
 	{"pools", func(n *Node) string { return keyIf("pools", len(n.Pools) > 0) }},
 	{"labels", func(n *Node) string { return keyIf("labels", len(n.Labels) > 0) }},
 	{"a route other than any", func(n *Node) string { return keyIf("route", n.Route != nil && or(n.Route.Kind, RouteAny) != RouteAny) }},
-	{"retries by error code", func(n *Node) string { return keyIf("retry", n.Retry != nil && n.Retry.On != nil) }},
-	{"nodes that are not idempotent", func(n *Node) string { return keyIf("idempotent", n.Idempotent != nil && !*n.Idempotent) }},
-	{"on_failure: abort_run", func(n *Node) string { return keyIf("on_failure", n.OnFailure == AbortRun) }},
-}
-
-// runs reports whether this version runs a trigger rule. A rule that does not exist is another problem.
-func runs(r Rule) bool {
-	switch r {
-	case "", AllSuccess, AllDone, OneFailed:
-		return true
-	}
-	return !slices.Contains(choices["Node.trigger_rule"], string(r))
 }
