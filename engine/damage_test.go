@@ -11,14 +11,24 @@ import (
 )
 
 // damages break an invariant each, in a database with one run that has ended (a failed and tolerated, b succeeded), one that runs (its a
-// waits for a worker), and one queued behind that.
+// waits for a worker), one queued behind that, and one that runs and is split (both shards of s wait for a worker).
 var damages = map[string]string{
 	"I1 a node goes on after its end": `INSERT INTO ax.node_runs (run_id, node, shard, generation, attempt, state, outcome, actor)
 		SELECT run_id, node, -1, 1, 2, state, outcome, actor FROM ax.node_runs WHERE node = 'b'`,
-	"I1 a node that has ended is live":     "UPDATE ax.held SET run_id = (SELECT id FROM ax.runs WHERE state = 'succeeded')",
-	"I1 a run that has ended is live":      "UPDATE ax.runs SET state = 'canceled' WHERE state = 'running'",
-	"I1 a run's end has no time or reason": "UPDATE ax.runs SET finished_at = NULL",
-	"I1 a run goes on after its end":       "UPDATE ax.runs SET state = 'running' WHERE state = 'succeeded'",
+	"I1 a node that has ended is live": "UPDATE ax.held SET run_id = (SELECT id FROM ax.runs WHERE state = 'succeeded')",
+	"I1 a generation begins before the one before it has ended": `UPDATE ax.node_runs SET generation = 2 WHERE node = 'b'; INSERT INTO ax.node_runs (run_id, node, shard, generation, attempt, state, outcome, actor)
+		SELECT run_id, node, -1, 1, 1, 'retrying', outcome, actor FROM ax.node_runs WHERE node = 'b'`,
+	"I1 a generation is missing":             "UPDATE ax.node_runs SET generation = 2 WHERE node = 'b'",
+	"I2 an old generation is live":           "INSERT INTO ax.node_runs (run_id, node, shard, generation, attempt, state, outcome, actor) SELECT run_id, 'a', -1, 2, 1, 'pending', 'reset', '' FROM ax.held WHERE node = 'a'",
+	"I4 a shard that its node does not have": "UPDATE ax.node_runs SET shard = 5 WHERE node = 'b'",
+	"I5 nothing ends a shard":                "DELETE FROM ax.held WHERE shard = 1",
+	"I7 a run has ended before a shard":      "UPDATE ax.node_runs SET state = 'retrying', shard = 0 WHERE node = 'b'",
+	"I7 all shards have ended, but not their node": `WITH h AS (DELETE FROM ax.held WHERE node = 's' RETURNING *) INSERT INTO ax.node_runs (run_id, node, shard, generation, attempt, state, outcome, actor)
+		SELECT run_id, node, shard, 1, 1, 'skipped', '', '' FROM h`,
+	"S21 a node failed by its shards, none of which failed": "UPDATE ax.node_runs SET reason = 'shards' WHERE node = 'a'",
+	"I1 a run that has ended is live":                       "UPDATE ax.runs SET state = 'canceled' WHERE state = 'running'",
+	"I1 a run's end has no time or reason":                  "UPDATE ax.runs SET finished_at = NULL",
+	"I1 a run goes on after its end":                        "UPDATE ax.runs SET state = 'running' WHERE state = 'succeeded'",
 	"I2 a node is live twice": `INSERT INTO ax_river.river_job (args, kind, max_attempts, queue)
 		SELECT ax.job_args(run_id, node, shard, generation, attempt), 'go:rare', 1, queue FROM ax.held`,
 	"I2 a job's result was accepted twice": "UPDATE ax.node_runs SET job_id = 7, node = 'a', attempt = attempt + (node = 'b')::int",
@@ -53,6 +63,8 @@ func TestDamageIsFound(t *testing.T) {
 	b := newBed(t, map[string]Executor{"ok": succeed, "bad": failing(progress.Permanent)})
 	b.wait(b.launch(b.register("workflow: bad\nnodes: {a: {handler: bad, on_failure: skip}, b: {handler: ok, needs: [a]}}"), 1, "{}")[0])
 	b.launch(b.register("workflow: held\nconcurrency: {max_runs: 1}\nnodes: {a: {handler: rare}, b: {handler: ok, needs: [a]}}"), 2, "{}")
+	split := b.launch(b.register("workflow: split\nnodes: {s: {handler: rare, shards: 2}}"), 1, "{}")[0]
+	b.until("it is split", func() bool { return b.count("SELECT count(*) FROM ax.held WHERE run_id = $1", split) == 2 })
 	rules := []string{unruly, against}
 	for _, inv := range invariants {
 		rules = append(rules, inv.rule)
