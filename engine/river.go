@@ -80,7 +80,7 @@ func (i *incarnation) fetch(ctx context.Context) error {
 		ID: i.id, Schema: RiverSchema, Queues: queues, Workers: workers, Logger: quiet(i.engine.log),
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll, PollOnly: i.worker.config.PollOnly,
 		FetchOnlyKnownKinds: true, LeaderElectionDisabled: true, JobTimeout: -1, RescueStuckJobsAfter: never, MaxAttempts: 1,
-		SkipUnknownJobCheck: true, SkipJobKindValidation: true,
+		SkipUnknownJobCheck: true,
 	})
 	if err != nil {
 		return fmt.Errorf("make River client: %w", err)

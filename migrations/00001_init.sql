@@ -27,6 +27,7 @@ CREATE TABLE ax.workflows (
     -- The limit of S22; null is unlimited, and such a workflow is never locked to start a run.
     max_runs integer,
     max_queued integer,
+    overflow text,
     paused_at timestamptz,
     paused_by text,
     pause_reason text,
@@ -56,11 +57,14 @@ CREATE TABLE ax.schedules (
     -- Where an interval is counted from; kept over edits that leave the interval unchanged (S4).
     anchor timestamptz NOT NULL,
     next_fire_at timestamptz,
+    -- The fixed delay between runs; null for every other kind. While its run goes on, such a schedule has no next fire.
+    delay_us bigint,
     removed_at timestamptz,
     created_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (workflow_id, name)
 ) WITH (fillfactor = 70);
 CREATE INDEX schedules_due ON ax.schedules (next_fire_at) WHERE next_fire_at IS NOT NULL;
+CREATE INDEX schedules_after_run ON ax.schedules (id) WHERE delay_us IS NOT NULL AND next_fire_at IS NULL AND removed_at IS NULL;
 
 -- The specs a schedule has had; a backfill uses the one valid then (S32).
 CREATE TABLE ax.schedule_specs (
@@ -125,6 +129,9 @@ CREATE TABLE ax.runs (
     -- The attempt of a workflow node that waits for this run, written as job_args does; null for a run of its own.
     parent text,
     depth smallint NOT NULL DEFAULT 0,
+    -- The run whose outputs a replay took over (S29), and the nodes that a test run is about.
+    replay_of bigint,
+    only_nodes text[],
     warnings integer NOT NULL DEFAULT 0,
     -- Since when nothing new starts; null while the run goes on (S33).
     held_at timestamptz,
@@ -254,9 +261,22 @@ CREATE TABLE ax.dead_letters (
     created_at timestamptz NOT NULL DEFAULT now(),
     resolved_at timestamptz,
     resolution text,
+    resolved_by text,
+    note text,
     PRIMARY KEY (run_id, node, shard, generation)
 );
+CREATE INDEX dead_letters_by_namespace ON ax.dead_letters (namespace_id, created_at);
 CREATE INDEX dead_letters_open ON ax.dead_letters (namespace_id, created_at) WHERE resolved_at IS NULL;
+
+-- What a dry run said would be done, until it is confirmed or expires. Body is what the person was shown.
+CREATE UNLOGGED TABLE ax.plans (
+    token text PRIMARY KEY,
+    namespace_id bigint NOT NULL,
+    act text NOT NULL,
+    fingerprint text NOT NULL,
+    body json NOT NULL,
+    expires_at timestamptz NOT NULL
+);
 
 -- One lease row a worker process (S27). The incarnation is the process's River client id.
 CREATE TABLE ax.workers (
