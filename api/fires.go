@@ -107,18 +107,11 @@ func (a *API) expected(ctx context.Context, w store.WorkflowRow, from time.Time,
 
 // instantsOf are a schedule's instants that nobody has decided, from a time on.
 func instantsOf(row store.ScheduleRow, from time.Time) ([]time.Time, error) {
-	if row.NextFireAt == nil {
-		return nil, nil
-	}
 	spec, err := specOf(row)
 	if err != nil {
 		return nil, err
 	}
-	first := *row.NextFireAt
-	if from.After(first) {
-		first = from
-	}
-	return planner.NextFires(spec, row.Anchor, first.Add(-time.Microsecond), maxExpected)
+	return planner.Undecided(spec, row.Anchor, row.NextFireAt, from, maxExpected)
 }
 
 func fireView(r store.FireRow) Fire {

@@ -56,6 +56,9 @@ func (c *checker) late(at *place, s *Schedule) {
 	c.number(at.key("catchup_limit"), s.CatchupLimit, 1, 10_000)
 	c.duration(at.key("misfire_threshold"), s.MisfireThreshold, minPeriod)
 	c.duration(at.key("jitter"), s.Jitter, minTimeout)
+	if s.Delay != 0 && s.Jitter != 0 {
+		c.add(at.key("jitter"), CodeConflict, "a delay moves with its runs; there is nothing to spread")
+	}
 }
 
 func (c *checker) bounds(at *place, s *Schedule) bool {

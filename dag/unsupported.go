@@ -52,7 +52,6 @@ var workflowFeatures = []feature[Definition]{
 }
 
 var scheduleFeatures = []feature[Schedule]{
-	{"schedules with a delay", func(s *Schedule) string { return keyIf("delay", s.Delay != 0) }},
 	{"calendars", func(s *Schedule) string { return keyIf("calendars", len(s.Calendars) > 0) }},
 	{"jitter of schedules", func(s *Schedule) string { return keyIf("jitter", s.Jitter != 0) }},
 }

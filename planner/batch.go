@@ -83,10 +83,18 @@ func (b *batch) fire(ctx context.Context, tx pgx.Tx, items []item) error {
 	if err != nil {
 		return err
 	}
+	fired := make(map[int64]bool)
+	for _, row := range rows {
+		fired[row.Schedule] = fired[row.Schedule] || row.Result == store.Fired
+	}
 	var advances []store.Advance
 	for i := range items {
-		rows = append(rows, items[i].decision.Ledger...)
-		advances = append(advances, store.Advance{Schedule: items[i].schedule.ID, Next: items[i].decision.Next})
+		d := &items[i].decision
+		rows = append(rows, d.Ledger...)
+		if d.Wait > 0 && !fired[items[i].schedule.ID] {
+			d.Next = new(b.now.Add(d.Wait))
+		}
+		advances = append(advances, store.Advance{Schedule: items[i].schedule.ID, Next: d.Next})
 	}
 	if err := b.store.WriteFires(ctx, tx, rows, advances); err != nil {
 		return err

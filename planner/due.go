@@ -26,6 +26,9 @@ type Decision struct {
 	// Next is the instant to decide next, nil when the schedule is over. It has come already when there
 	// were more than one decision may hold.
 	Next *time.Time
+	// Wait is how long after its last run a schedule of a fixed delay fires again: the end of a run that this decision makes sets
+	// the schedule's next fire, and where it makes none, the next one is that long after the decision (S4).
+	Wait time.Duration
 	// Params are the values the schedule gives to its runs.
 	Params map[string]any
 }
@@ -41,6 +44,7 @@ func Due(s store.DueSchedule, now time.Time) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
+	line.pin(s.NextFireAt)
 	d := decider{Decision: Decision{Params: spec.Params}, schedule: s.ID, times: line, previous: s.LastFired}
 	after := s.NextFireAt.Add(-tick)
 	if s.Decided != nil {
@@ -49,12 +53,15 @@ func Due(s store.DueSchedule, now time.Time) (Decision, error) {
 	switch {
 	case s.Paused:
 		d.skip(after, now, store.Fire{Result: store.SkippedFire, Reason: store.SkipPaused})
-	case spec.At != nil:
+	case line.at != nil:
 		d.fire(after, now)
 	default:
 		missed := now.Add(-time.Duration(spec.MisfireThreshold))
 		d.missed(after, missed, now.Add(-time.Duration(spec.CatchupWindow)), spec.Late)
 		d.fire(latest(after, missed), now)
+	}
+	if line.delay > 0 && len(d.Ledger)+len(d.Fires) > 0 {
+		d.Wait = line.delay
 	}
 	if d.Next == nil {
 		d.setNext(latest(after, now))

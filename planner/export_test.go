@@ -8,5 +8,13 @@ import (
 // FireBatch fires one batch of a planner that does not run.
 func FireBatch(ctx context.Context, p *Planner) (more bool, err error) { return p.fireBatch(ctx) }
 
-// Round is a whole round of a planner that does not run; it returns how long to sleep.
-func Round(ctx context.Context, p *Planner) time.Duration { return p.round(ctx) }
+// Rounds makes the rounds of a planner that does not run; each returns how long to sleep.
+func Rounds(p *Planner) func(ctx context.Context) time.Duration {
+	return (&patient{what: "planner", logger: p.logger, look: p.fireDue}).round
+}
+
+// Sweep looks once for what no event brings up.
+func Sweep(ctx context.Context, p *Planner) error {
+	_, err := p.sweep(ctx)
+	return err
+}

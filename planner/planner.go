@@ -9,7 +9,6 @@ package planner
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,9 +23,6 @@ const (
 	// Bounds of a sleep: instants a few milliseconds apart are fired together; and a poll is the truth beneath NOTIFY.
 	minSleep = 5 * time.Millisecond
 	maxSleep = time.Second
-	// Bounds of the pause after a failed round.
-	minBackoff = 100 * time.Millisecond
-	maxBackoff = 5 * time.Second
 )
 
 // Launcher creates runs in the planner's transaction: one Launched for each trigger, in order. An error means that none of
@@ -60,8 +56,7 @@ type Planner struct {
 	launcher Launcher
 	logger   *slog.Logger
 	observe  func(Observed)
-	loop     *service.Loop
-	backoff  time.Duration // 0 while rounds succeed; only rounds touch it
+	fires    *service.Loop
 }
 
 // New makes a planner that does not run yet.
@@ -73,52 +68,38 @@ func New(c Config) *Planner {
 		c.Observe = func(Observed) {}
 	}
 	p := &Planner{store: c.Store, launcher: c.Launcher, logger: c.Logger, observe: c.Observe}
-	p.loop = service.NewLoop(service.LoopConfig{Name: "planner", Round: p.round, Logger: c.Logger})
+	p.fires = p.loop("planner", p.fireDue)
 	listener := service.NewLoop(service.LoopConfig{Name: "planner's listener", Round: p.listen, Logger: c.Logger})
-	p.Group = service.NewGroup(service.Member{Name: "planner", Service: p.loop}, service.Member{Name: "planner's listener", Service: listener})
+	p.Group = service.NewGroup(
+		service.Member{Name: "planner", Service: p.fires},
+		service.Member{Name: "planner's sweep", Service: p.loop("planner's sweep", p.sweep)},
+		service.Member{Name: "planner's listener", Service: listener},
+	)
 	return p
 }
 
+// loop makes a loop of a look that returns how long to sleep.
+func (p *Planner) loop(name string, look func(context.Context) (time.Duration, error)) *service.Loop {
+	round := (&patient{what: name, logger: p.logger, look: look}).round
+	return service.NewLoop(service.LoopConfig{Name: name, Round: round, Logger: p.logger})
+}
+
 func (p *Planner) listen(ctx context.Context) time.Duration {
-	p.store.Listen(ctx, []string{store.ChannelSchedules}, func(string, string) { p.loop.Wake() })
+	p.store.Listen(ctx, []string{store.ChannelSchedules}, func(string, string) { p.fires.Wake() })
 	return maxSleep
 }
 
-// round fires a batch and returns how long to sleep.
-func (p *Planner) round(ctx context.Context) time.Duration {
+// fireDue fires a batch and returns how long to sleep.
+func (p *Planner) fireDue(ctx context.Context) (time.Duration, error) {
 	more, err := p.fireBatch(ctx)
-	sleep := time.Duration(0)
-	if err == nil && !more {
-		sleep, err = p.untilNext(ctx)
+	if err != nil || more {
+		return 0, err
 	}
-	if ctx.Err() != nil {
-		return 0
-	}
-	if err != nil {
-		return p.failed(err)
-	}
-	if p.backoff > 0 {
-		p.backoff = 0
-		p.logger.Info("planner works again")
-	}
-	return sleep
-}
-
-func (p *Planner) untilNext(ctx context.Context) (time.Duration, error) {
 	next, ok, err := p.store.UntilNextFire(ctx)
 	if err != nil || !ok {
 		return maxSleep, err
 	}
 	return min(max(next, minSleep), maxSleep), nil
-}
-
-// failed returns how long to wait after a failed round; only the first of several is told.
-func (p *Planner) failed(err error) time.Duration {
-	if p.backoff == 0 {
-		p.logger.Warn("planner cannot work, and keeps trying", "error", err)
-	}
-	p.backoff = min(max(2*p.backoff, minBackoff), maxBackoff)
-	return p.backoff/2 + rand.N(p.backoff/2)
 }
 
 // fireBatch fires what is due, at most a batch, and reports whether there may be more. A batch that one schedule spoils is

@@ -187,8 +187,9 @@ func TestPlannerTellsOnceThatTheDatabaseIsAway(t *testing.T) {
 	log := lines{slog.Default().Handler(), make(chan string, 100)}
 	s := store.New(pool)
 	p := planner.New(planner.Config{Store: s, Launcher: &launcher{store: s}, Logger: slog.New(log)})
+	round := planner.Rounds(p)
 	for range 3 {
-		require.Positive(t, planner.Round(t.Context(), p), "it waits before it tries again")
+		require.Positive(t, round(t.Context()), "it waits before it tries again")
 	}
 	require.Equal(t, "planner cannot work, and keeps trying", <-log.said)
 	require.Empty(t, log.said)

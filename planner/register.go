@@ -150,9 +150,19 @@ func NextFires(s dag.Schedule, anchor, from time.Time, n int) ([]time.Time, erro
 	if err != nil {
 		return nil, err
 	}
-	var fires []time.Time
-	for at, ok := line.next(from); ok && len(fires) < n; at, ok = line.next(at) {
-		fires = append(fires, at)
+	return line.list(from, n), nil
+}
+
+// Undecided lists the first n instants, from one on, that a stored schedule has not decided; next is its next fire, nil when it is
+// over or waits for the end of its run. They are in its zone.
+func Undecided(s dag.Schedule, anchor time.Time, next *time.Time, from time.Time, n int) ([]time.Time, error) {
+	if next == nil {
+		return nil, nil
 	}
-	return fires, nil
+	line, err := newTimes(s, anchor)
+	if err != nil {
+		return nil, err
+	}
+	line.pin(*next)
+	return line.list(latest(*next, from).Add(-tick), n), nil
 }

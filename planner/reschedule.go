@@ -28,7 +28,7 @@ func (r *registration) schedule(ctx context.Context, def *dag.Definition) ([]Upc
 			r.checkFires(i, spec, row)
 		}
 		delete(old, spec.Name)
-		fires, err := NextFires(spec, row.Anchor, r.workflow.Now, upcoming)
+		fires, err := Undecided(spec, row.Anchor, row.NextFireAt, r.workflow.Now, upcoming)
 		if err != nil {
 			return nil, err
 		}
@@ -101,6 +101,7 @@ func (r *registration) aim(ctx context.Context, row *store.Schedule, spec dag.Sc
 			before = &was
 		}
 	}
+	row.Delay = time.Duration(spec.Delay)
 	if before != nil && sameTiming(*before, spec) {
 		row.Anchor, row.NextFireAt = old.Anchor, old.NextFireAt
 		return nil
@@ -112,6 +113,12 @@ func (r *registration) aim(ctx context.Context, row *store.Schedule, spec dag.Sc
 	line, err := newTimes(spec, row.Anchor)
 	if err != nil {
 		return err
+	}
+	if line.delay > 0 && old.ID != 0 {
+		// While its last run goes on, the end of that says when it fires.
+		if runs, err := r.store.StillRuns(ctx, r.tx, old.ID); err != nil || runs {
+			return err
+		}
 	}
 	if at, ok := line.next(r.workflow.Now); ok {
 		row.NextFireAt = &at
@@ -151,8 +158,12 @@ func settle(s store.Schedule, now time.Time, why string) (owed []store.Fire, nex
 	if err != nil {
 		return nil, s.NextFireAt
 	}
+	line.pin(*s.NextFireAt)
 	d := decider{schedule: s.ID, times: line}
 	d.skip(s.NextFireAt.Add(-tick), now, store.Fire{Result: store.SkippedFire, Reason: why})
 	d.setNext(now)
+	if line.delay > 0 && len(d.Ledger) > 0 {
+		d.Next = new(now.Add(line.delay))
+	}
 	return d.Ledger, d.Next
 }

@@ -46,9 +46,11 @@ func timing(s dag.Schedule) []byte {
 }
 
 // anchorOf is where a schedule's interval is counted from (S4): its start; else where it was counted from before, if the
-// interval is the same; else the second in which it is registered.
+// interval is the same; else the second in which it is registered. A delay is never counted from the past.
 func anchorOf(s dag.Schedule, before *dag.Schedule, beforeAnchor, now time.Time) time.Time {
 	switch {
+	case s.Delay > 0 && (s.Start == nil || s.Start.Before(now)):
+		return now.Truncate(tick)
 	case s.Start != nil:
 		return s.Start.Truncate(tick)
 	case before != nil && before.Every == s.Every && before.Cron == s.Cron:

@@ -20,6 +20,8 @@ type times struct {
 	cron  *cron.Schedule
 	every time.Duration // from anchor on, anchor included
 	at    *time.Time
+	// delay is set for a fixed delay, of which only one instant is known: at.
+	delay time.Duration
 
 	anchor     time.Time
 	start, end *time.Time // both are themselves within
@@ -36,10 +38,20 @@ func newTimes(s dag.Schedule, anchor time.Time) (*times, error) {
 		err = t.follow(s)
 	case s.Every > 0:
 		t.every = time.Duration(s.Every).Truncate(tick)
+	case s.Delay > 0:
+		t.delay = time.Duration(s.Delay)
+		t.at = new(anchor.Add(t.delay))
 	case s.At == nil:
-		err = fmt.Errorf("read schedule %q: it says neither cron nor every nor at", s.Name)
+		err = fmt.Errorf("read schedule %q: it says neither cron nor every nor delay nor at", s.Name)
 	}
 	return t, err
+}
+
+// pin says when a fixed delay fires, as its row has it; other schedules know that by themselves.
+func (t *times) pin(next time.Time) {
+	if t.delay > 0 {
+		t.at = &next
+	}
 }
 
 // follow reads the expression; "@every D" is every: D (S5).
@@ -72,6 +84,14 @@ func (t *times) next(after time.Time) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return at.In(t.zone), true
+}
+
+// list is the first n instants after one.
+func (t *times) list(after time.Time, n int) (fires []time.Time) {
+	for at, ok := t.next(after); ok && len(fires) < n; at, ok = t.next(at) {
+		fires = append(fires, at)
+	}
+	return fires
 }
 
 func (t *times) following(after time.Time) (time.Time, bool) {

@@ -17,6 +17,11 @@ func Every(d time.Duration) WorkflowOption {
 	return Schedule(dag.Schedule{Every: dag.Duration(d)})
 }
 
+// Delay starts a run a fixed time after the last one has ended; the first one that long after the registration (S4).
+func Delay(d time.Duration) WorkflowOption {
+	return Schedule(dag.Schedule{Delay: dag.Duration(d)})
+}
+
 // At starts one run at an instant; it is never dropped, only late (S10).
 func At(instant time.Time) WorkflowOption {
 	return Schedule(dag.Schedule{At: &instant})

@@ -22,6 +22,8 @@ type Schedule struct {
 	// Anchor is where an interval is counted from (S4).
 	Anchor                time.Time
 	NextFireAt, RemovedAt *time.Time
+	// Delay is set for a fixed delay: the end of its last run sets NextFireAt (S4).
+	Delay time.Duration
 }
 
 // LockSchedules locks a workflow's schedules, removed ones too, against whoever fires or changes them. It returns them, and
@@ -36,14 +38,36 @@ func (s *Store) LockSchedules(ctx context.Context, tx pgx.Tx, workflow int64) ([
 	if err != nil {
 		return nil, now, fmt.Errorf("read the clock: %w", err)
 	}
-	scheds, err := mapRows(rows, func(r db.LockSchedulesRow) (Schedule, error) { return Schedule(r), nil })
+	scheds, err := mapRows(rows, func(r db.LockSchedulesRow) (Schedule, error) {
+		return Schedule{ID: r.ID, Name: r.Name, Spec: r.Spec, Anchor: r.Anchor, NextFireAt: r.NextFireAt, RemovedAt: r.RemovedAt}, nil
+	})
 	return scheds, now, err
+}
+
+// StillRuns reports whether the run that a schedule fired last has not ended.
+func (s *Store) StillRuns(ctx context.Context, tx pgx.Tx, sched int64) (bool, error) {
+	runs, err := db.New(tx).RunOfSchedule(ctx, sched)
+	if err != nil {
+		return false, fmt.Errorf("look for the run of schedule %d: %w", sched, err)
+	}
+	return runs, nil
+}
+
+// MendDelays gives schedules of a fixed delay their next fire where the end of a run could not: the schedule became one while
+// its run ended. It says how many there were.
+func (s *Store) MendDelays(ctx context.Context) (int64, error) {
+	n, err := db.New(s.pool).MendDelays(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("mend schedules with a delay: %w", err)
+	}
+	return n, nil
 }
 
 // AddSchedule writes a workflow's new schedule; its ID is filled in.
 func (s *Store) AddSchedule(ctx context.Context, tx pgx.Tx, workflow int64, sched *Schedule) error {
 	id, err := db.New(tx).AddSchedule(ctx, db.AddScheduleParams{
 		WorkflowID: workflow, Name: sched.Name, Spec: sched.Spec, Anchor: sched.Anchor, NextFireAt: sched.NextFireAt,
+		DelayUs: orNull(sched.Delay.Microseconds()),
 	})
 	if err != nil {
 		return fmt.Errorf("add schedule %q: %w", sched.Name, err)
@@ -56,6 +80,7 @@ func (s *Store) AddSchedule(ctx context.Context, tx pgx.Tx, workflow int64, sche
 func (s *Store) SetSchedule(ctx context.Context, tx pgx.Tx, sched Schedule) error {
 	err := db.New(tx).SetSchedule(ctx, db.SetScheduleParams{
 		ID: sched.ID, Spec: sched.Spec, Anchor: sched.Anchor, NextFireAt: sched.NextFireAt, RemovedAt: sched.RemovedAt,
+		DelayUs: orNull(sched.Delay.Microseconds()),
 	})
 	if err != nil {
 		return fmt.Errorf("change schedule %q: %w", sched.Name, err)

@@ -1,5 +1,7 @@
 -- Writes what moved runs are now; a run that came this way is not clean any more, and its join counters serve no longer.
-WITH joins AS (DELETE FROM ax.node_joins WHERE run_id = ANY ($1::bigint[]))
+-- The end of a run is where a schedule of a fixed delay counts from (S4).
+WITH joins AS (DELETE FROM ax.node_joins WHERE run_id = ANY ($1::bigint[])
+), moved AS (
 UPDATE ax.runs r SET clean = false, state = t.state, reason = CASE WHEN t.reopened THEN t.reason ELSE COALESCE(t.reason, r.reason) END, warnings = t.warnings,
     canceling = t.canceling, timed_out = t.timed_out,
     canceled_by = CASE WHEN t.reopened THEN NULL ELSE COALESCE(r.canceled_by, t.canceled_by) END,
@@ -14,3 +16,11 @@ FROM unnest($1::bigint[], $2::text[], $3::text[], $4::int[], $5::bool[], $6::boo
     $10::bool[], $11::bigint[], $12::bool[])
     AS t (id, state, reason, warnings, canceling, timed_out, canceled_by, cancel_reason, held, reopened, timeout_us, idle)
 WHERE r.id = t.id
+RETURNING r.id, r.state, r.schedule_id, r.scheduled_at
+), after_run AS (
+    UPDATE ax.schedules s SET next_fire_at = now() + s.delay_us * interval '1 microsecond'
+    FROM moved e WHERE e.state IN ('succeeded', 'failed', 'canceled', 'skipped') AND s.id = e.schedule_id AND s.delay_us IS NOT NULL
+      AND s.removed_at IS NULL
+      AND NOT EXISTS (SELECT FROM ax.fires f WHERE f.schedule_id = s.id AND f.kind = 'fire' AND f.result = 'fired' AND f.scheduled_at > e.scheduled_at)
+)
+SELECT count(*) FROM moved

@@ -1,14 +1,20 @@
 -- name: LockSchedules :many
 SELECT id, name, spec, anchor, next_fire_at, removed_at FROM ax.schedules WHERE workflow_id = $1 ORDER BY id FOR NO KEY UPDATE;
 
+-- name: RunOfSchedule :one
+-- Whether the run that a schedule fired last has not ended.
+SELECT EXISTS (
+    SELECT FROM (SELECT l.run_id FROM ax.fires l WHERE l.schedule_id = $1 AND l.kind = 'fire' AND l.result = 'fired' ORDER BY l.scheduled_at DESC LIMIT 1) f
+    JOIN ax.runs r ON r.id = f.run_id WHERE r.state IN ('queued', 'running'))::boolean;
+
 -- name: Clock :one
 SELECT clock_timestamp()::timestamptz;
 
 -- name: AddSchedule :one
-INSERT INTO ax.schedules (workflow_id, name, spec, anchor, next_fire_at) VALUES ($1, $2, $3, $4, $5) RETURNING id;
+INSERT INTO ax.schedules (workflow_id, name, spec, anchor, next_fire_at, delay_us) VALUES ($1, $2, $3, $4, $5, $6) RETURNING id;
 
 -- name: SetSchedule :exec
-UPDATE ax.schedules SET spec = $2, anchor = $3, next_fire_at = $4, removed_at = $5 WHERE id = $1;
+UPDATE ax.schedules SET spec = $2, anchor = $3, next_fire_at = $4, removed_at = $5, delay_us = $6 WHERE id = $1;
 
 -- name: AddScheduleSpec :exec
 INSERT INTO ax.schedule_specs (schedule_id, valid_from, spec) VALUES ($1, $2, $3);
@@ -19,3 +25,11 @@ SELECT pg_notify(sqlc.arg(channel)::text, '');
 -- name: ClearPaused :execrows
 UPDATE ax.workflows SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, updated_at = now()
 WHERE id = $1 AND paused_at IS NOT NULL;
+
+-- name: MendDelays :execrows
+UPDATE ax.schedules s SET next_fire_at = now() + delay_us * interval '1 microsecond'
+WHERE delay_us IS NOT NULL AND next_fire_at IS NULL AND removed_at IS NULL
+  AND COALESCE((spec ->> 'end')::timestamptz, 'infinity') >= now() + delay_us * interval '1 microsecond'
+  AND NOT EXISTS (
+    SELECT FROM (SELECT l.run_id FROM ax.fires l WHERE l.schedule_id = s.id AND l.kind = 'fire' AND l.result = 'fired' ORDER BY l.scheduled_at DESC LIMIT 1) f
+    JOIN ax.runs r ON r.id = f.run_id WHERE r.state IN ('queued', 'running'));

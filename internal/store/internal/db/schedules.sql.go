@@ -11,7 +11,7 @@ import (
 )
 
 const addSchedule = `-- name: AddSchedule :one
-INSERT INTO ax.schedules (workflow_id, name, spec, anchor, next_fire_at) VALUES ($1, $2, $3, $4, $5) RETURNING id
+INSERT INTO ax.schedules (workflow_id, name, spec, anchor, next_fire_at, delay_us) VALUES ($1, $2, $3, $4, $5, $6) RETURNING id
 `
 
 type AddScheduleParams struct {
@@ -20,6 +20,7 @@ type AddScheduleParams struct {
 	Spec       []byte
 	Anchor     time.Time
 	NextFireAt *time.Time
+	DelayUs    *int64
 }
 
 func (q *Queries) AddSchedule(ctx context.Context, arg AddScheduleParams) (int64, error) {
@@ -29,6 +30,7 @@ func (q *Queries) AddSchedule(ctx context.Context, arg AddScheduleParams) (int64
 		arg.Spec,
 		arg.Anchor,
 		arg.NextFireAt,
+		arg.DelayUs,
 	)
 	var id int64
 	err := row.Scan(&id)
@@ -114,6 +116,23 @@ func (q *Queries) LockSchedules(ctx context.Context, workflowID int64) ([]LockSc
 	return items, nil
 }
 
+const mendDelays = `-- name: MendDelays :execrows
+UPDATE ax.schedules s SET next_fire_at = now() + delay_us * interval '1 microsecond'
+WHERE delay_us IS NOT NULL AND next_fire_at IS NULL AND removed_at IS NULL
+  AND COALESCE((spec ->> 'end')::timestamptz, 'infinity') >= now() + delay_us * interval '1 microsecond'
+  AND NOT EXISTS (
+    SELECT FROM (SELECT l.run_id FROM ax.fires l WHERE l.schedule_id = s.id AND l.kind = 'fire' AND l.result = 'fired' ORDER BY l.scheduled_at DESC LIMIT 1) f
+    JOIN ax.runs r ON r.id = f.run_id WHERE r.state IN ('queued', 'running'))
+`
+
+func (q *Queries) MendDelays(ctx context.Context) (int64, error) {
+	result, err := q.db.Exec(ctx, mendDelays)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const notifySchedules = `-- name: NotifySchedules :exec
 SELECT pg_notify($1::text, '')
 `
@@ -123,8 +142,22 @@ func (q *Queries) NotifySchedules(ctx context.Context, channel string) error {
 	return err
 }
 
+const runOfSchedule = `-- name: RunOfSchedule :one
+SELECT EXISTS (
+    SELECT FROM (SELECT l.run_id FROM ax.fires l WHERE l.schedule_id = $1 AND l.kind = 'fire' AND l.result = 'fired' ORDER BY l.scheduled_at DESC LIMIT 1) f
+    JOIN ax.runs r ON r.id = f.run_id WHERE r.state IN ('queued', 'running'))::boolean
+`
+
+// Whether the run that a schedule fired last has not ended.
+func (q *Queries) RunOfSchedule(ctx context.Context, scheduleID int64) (bool, error) {
+	row := q.db.QueryRow(ctx, runOfSchedule, scheduleID)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const setSchedule = `-- name: SetSchedule :exec
-UPDATE ax.schedules SET spec = $2, anchor = $3, next_fire_at = $4, removed_at = $5 WHERE id = $1
+UPDATE ax.schedules SET spec = $2, anchor = $3, next_fire_at = $4, removed_at = $5, delay_us = $6 WHERE id = $1
 `
 
 type SetScheduleParams struct {
@@ -133,6 +166,7 @@ type SetScheduleParams struct {
 	Anchor     time.Time
 	NextFireAt *time.Time
 	RemovedAt  *time.Time
+	DelayUs    *int64
 }
 
 func (q *Queries) SetSchedule(ctx context.Context, arg SetScheduleParams) error {
@@ -142,6 +176,7 @@ func (q *Queries) SetSchedule(ctx context.Context, arg SetScheduleParams) error 
 		arg.Anchor,
 		arg.NextFireAt,
 		arg.RemovedAt,
+		arg.DelayUs,
 	)
 	return err
 }
