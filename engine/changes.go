@@ -111,13 +111,18 @@ func (m *movement) end(r *moving, s *progress.End) {
 	m.changes.Records = append(m.changes.Records, rec)
 }
 
-// takenNames is a branch's output: the names of the nodes it chose.
+// branchOutput is what a branch gives: the names of the nodes it chose.
+type branchOutput struct {
+	Taken []string `json:"taken"`
+}
+
+// takenNames is a branch's output.
 func (r *moving) takenNames(taken []int) []byte {
 	names := make([]string, len(taken))
 	for i, t := range taken {
 		names[i] = r.plan.graph.At(t).Name
 	}
-	out, err := json.Marshal(map[string][]string{"taken": names})
+	out, err := json.Marshal(branchOutput{Taken: names})
 	if err != nil {
 		return nil // names are always JSON
 	}

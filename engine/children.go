@@ -50,7 +50,7 @@ func (m *movement) launchChild(ctx context.Context, tx pgx.Tx, c child) error {
 	case l.Err != nil:
 		return m.refuseChild(ctx, tx, c, l.Err)
 	case l.Refused != "":
-		return m.refuseChild(ctx, tx, c, fmt.Errorf("the child run was refused: %s", l.Refused))
+		return m.answerChild(ctx, tx, c, store.ChildNote{Refused: "the child run was not started: " + l.Refused, Skipped: true})
 	default:
 		return m.engine.store.NoteChild(ctx, tx, c.parent, store.ChildNote{Child: l.Run})
 	}
@@ -61,7 +61,12 @@ func (m *movement) refuseChild(ctx context.Context, tx pgx.Tx, c child, why erro
 	if store.Transient(why) {
 		return why
 	}
-	if err := m.engine.store.NoteChild(ctx, tx, c.parent, store.ChildNote{Refused: why.Error()}); err != nil {
+	return m.answerChild(ctx, tx, c, store.ChildNote{Refused: why.Error()})
+}
+
+// answerChild leaves word for the keeper, in place of a child run.
+func (m *movement) answerChild(ctx context.Context, tx pgx.Tx, c child, note store.ChildNote) error {
+	if err := m.engine.store.NoteChild(ctx, tx, c.parent, note); err != nil {
 		return err
 	}
 	return m.engine.store.AddSignal(ctx, tx, store.Signal{Parent: c.parent.JobArgs()})
@@ -122,6 +127,8 @@ func childEnded(s store.EndedChild) Outcome {
 		return Outcome{Err: &progress.Error{Class: progress.Permanent, Code: code, Message: message}}
 	}
 	switch {
+	case s.Refused != "" && s.Skipped:
+		return Outcome{Skipped: true, Reason: s.Refused}
 	case s.Refused != "":
 		return permanent("child_refused", s.Refused)
 	case s.State == progress.Succeeded:

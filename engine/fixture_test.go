@@ -76,12 +76,14 @@ func (b *bed) register(definition string) int64 {
 		if err != nil {
 			return err
 		}
-		var maxRuns, maxQueued *int
+		current := store.Current{Workflow: w.ID, Version: version.ID}
 		if c := graph.Definition().Concurrency; c != nil && c.MaxRuns > 0 {
-			maxRuns, maxQueued = &c.MaxRuns, &c.MaxQueued
+			current.MaxRuns, current.MaxQueued, current.Overflow = new(int32(c.MaxRuns)), new(int32(c.MaxQueued)), new(string(c.Overflow))
 		}
-		_, err = tx.Exec(b.Context(), "UPDATE ax.workflows SET version_id = $2, max_runs = $3, max_queued = $4 WHERE id = $1", w.ID, version.ID, maxRuns, maxQueued)
-		return err
+		if err := b.store.SetCurrent(b.Context(), tx, current); err != nil {
+			return err
+		}
+		return b.store.StirQueued(b.Context(), tx, w.ID)
 	}))
 	require.NoError(b, b.store.EnsureQueues(b.Context(), namespace, []string{"default"}))
 	return version.ID

@@ -79,8 +79,18 @@ func (m *movement) run(ctx context.Context, tx pgx.Tx) error {
 // advance asks for a run's steps and gathers what they write.
 func (m *movement) advance(r *moving) error {
 	r.confirm()
-	if r.row.State == progress.Queued && len(r.events) == 0 || r.row.State.Terminal() && !r.reopens() {
+	if r.row.State.Terminal() && !r.reopens() {
 		return nil
+	}
+	if r.row.State == progress.Queued {
+		// Whoever ended a run meanwhile has passed over this one, because it was locked or wanted.
+		m.freed = append(m.freed, r.row.Workflow)
+		if len(r.events) == 0 {
+			if r.shifts {
+				m.write(r, nil)
+			}
+			return nil
+		}
 	}
 	steps := progress.Advance(r.plan.graph, &r.snap, r.events)
 	if r.eval.err != nil {

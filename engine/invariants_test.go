@@ -100,7 +100,7 @@ var invariants = []struct{ rule, what, of string }{
 		GROUP BY run_id, node, shard, generation HAVING min(attempt) > 1 OR min(attempt) = 1 AND shard = -1 AND generation > 1
 		OR max(attempt) - min(attempt) + 1 <> count(*)`},
 	{"I4 a success without a start", "run_id, node, state",
-		"FROM history WHERE started_at IS NULL AND state = 'succeeded' AND reason NOT IN ('branch', 'shards', 'marked')"},
+		"FROM history WHERE started_at IS NULL AND state = 'succeeded' AND outcome <> 'copied' AND reason NOT IN ('branch', 'shards', 'marked')"},
 	{"I4 a shard that its node does not have", "n.run_id, n.node, n.shard",
 		`FROM newest n LEFT JOIN split s USING (run_id, node) WHERE n.shard >= 0 AND (s.total IS NULL OR n.generation >= s.base AND n.shard >= s.total)`},
 	{"I5 nothing ends a running run", "id",
@@ -108,7 +108,7 @@ var invariants = []struct{ rule, what, of string }{
 		AND NOT EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = run.id)`},
 	{"I5 a running run has no deadline", "id", "FROM run WHERE state = 'running' AND deadline_at IS NULL AND NOT timed_out"},
 	{"I5 a queued run waits for nothing", "run.id",
-		`FROM run LEFT JOIN ax.workflows w ON w.id = run.workflow_id WHERE run.state = 'queued'
+		`FROM run LEFT JOIN ax.workflows w ON w.id = run.workflow_id WHERE run.state = 'queued' AND run.held_at IS NULL
 		AND NOT EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = run.id)
 		AND (SELECT count(*) FROM run a WHERE a.workflow_id = run.workflow_id AND a.key = run.key AND a.limited AND a.state = 'running') < w.max_runs`},
 	{"I5 a node to be repeated is not live", "n.run_id, n.node, n.state",
@@ -143,7 +143,7 @@ var invariants = []struct{ rule, what, of string }{
 			SELECT count(*) FILTER (WHERE n.state = 'failed' AND n.tolerated) AS tolerated,
 				count(*) FILTER (WHERE n.state = 'failed' AND NOT n.tolerated OR n.state = 'upstream_failed') AS bad FROM whole n WHERE n.run_id = run.id
 		) n ON true WHERE run.terminal AND (run.warnings <> n.tolerated OR run.state <>
-			CASE WHEN run.canceling THEN 'canceled' WHEN n.bad > 0 OR run.timed_out THEN 'failed' ELSE 'succeeded' END)`},
+			CASE WHEN run.reason = 'overlap' THEN 'skipped' WHEN run.canceling THEN 'canceled' WHEN n.bad > 0 OR run.timed_out THEN 'failed' ELSE 'succeeded' END)`},
 	{"S3 a row without an actor or a reason", "run_id, node", "FROM history WHERE actor = '' OR reason IS NULL OR reason = ''"},
 	{"S16 a failed node is no dead letter", "h.run_id, h.node",
 		"FROM history h LEFT JOIN ax.dead_letters d USING (run_id, node, shard, generation) WHERE h.state = 'failed' AND h.reason <> 'shards' AND d.run_id IS NULL"},
@@ -169,7 +169,7 @@ func unrulyNodes(ctx context.Context, tx pgx.Tx) ([]string, error) {
 			SELECT run_id, node FROM live UNION SELECT e.run_id, e.node FROM split e LEFT JOIN whole w USING (run_id, node) WHERE w.generation IS NULL OR w.generation <= e.generation
 		), class AS (
 			SELECT m.run_id, m.node, need.name, p.generation, r.at, CASE
-				WHEN p.state = 'succeeded' AND pm.definition ->> 'branch' IS NOT NULL AND NOT COALESCE((p.output -> 'taken')::jsonb ? m.node, false) THEN 'K'
+				WHEN p.state = 'succeeded' AND p.reason = 'branch' AND NOT COALESCE((p.output -> 'taken')::jsonb ? m.node, false) THEN 'K'
 				WHEN p.state = 'succeeded' OR p.state = 'failed' AND p.tolerated THEN 'S'
 				WHEN p.state = 'failed' THEN 'F' WHEN p.state = 'upstream_failed' THEN 'U' WHEN p.state = 'canceled' THEN 'C' WHEN p.state = 'skipped' THEN 'K' END AS class
 			FROM member m CROSS JOIN LATERAL json_array_elements_text(m.definition -> 'needs') need (name)
@@ -178,12 +178,12 @@ func unrulyNodes(ctx context.Context, tx pgx.Tx) ([]string, error) {
 		)
 		SELECT m.run_id, m.node, m.definition ->> 'trigger_rule', COALESCE(n.state, 'pending'),
 			EXISTS (SELECT FROM alive a WHERE a.run_id = m.run_id AND a.node = m.node) OR n.queued_at IS NOT NULL
-				OR COALESCE(n.reason IN ('branch', 'condition', 'empty', 'shards'), false),
+				OR COALESCE(n.reason IN ('branch', 'condition', 'empty', 'shards', 'result'), false),
 			count(*) FILTER (WHERE c.class = 'S'), count(*) FILTER (WHERE c.class = 'F'), count(*) FILTER (WHERE c.class = 'U'),
 			count(*) FILTER (WHERE c.class = 'C'), count(*) FILTER (WHERE c.class = 'K'), count(c.name)
 		FROM member m LEFT JOIN whole n ON n.run_id = m.run_id AND n.node = m.node LEFT JOIN reset r ON r.run_id = m.run_id AND r.node = m.node
 		LEFT JOIN class c ON c.run_id = m.run_id AND c.node = m.node
-		WHERE NOT COALESCE((m.definition ->> 'finally')::bool, false) AND (n.terminal AND n.reason = 'marked') IS NOT TRUE
+		WHERE NOT COALESCE((m.definition ->> 'finally')::bool, false) AND (n.terminal AND (n.reason IN ('marked', 'overlap') OR n.outcome = 'copied')) IS NOT TRUE
 		GROUP BY m.run_id, m.node, m.definition ->> 'trigger_rule', n.state, n.queued_at, n.reason, r.at
 		HAVING max(c.at) IS NULL OR max(c.at) <= r.at`)
 	if err != nil {

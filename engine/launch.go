@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/dag/progress"
 	"github.com/ax-run/ax/internal/store"
 )
@@ -16,12 +17,19 @@ import (
 const RefusedOverlap = "overlap"
 
 // Launch creates runs in the caller's transaction: nothing of them exists unless it commits, and then all of it does
-// (S8). A limited workflow's row is locked; its runs beyond the limit are queued, or refused beyond max_queued. A
+// (S8). A limited workflow's row is locked; what becomes of its runs beyond the limit is its overflow policy's (S22). A
 // trigger that cannot become a run, such as one with a bad parameter, fails alone, in its Launched.
 func (e *Engine) Launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigger) ([]store.Launched, error) {
+	if len(triggers) == 0 {
+		return nil, nil
+	}
 	l := &launch{engine: e, out: make([]store.Launched, len(triggers))}
+	ids, err := e.store.NextRunIDs(ctx, tx, len(triggers))
+	if err != nil {
+		return nil, err
+	}
 	for i := range triggers {
-		l.prepare(ctx, i, &triggers[i])
+		l.prepare(ctx, ids[i], i, &triggers[i])
 	}
 	if err := l.admit(ctx, tx); err != nil {
 		return nil, err
@@ -36,7 +44,7 @@ func (e *Engine) Launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigger
 type launch struct {
 	engine *Engine
 	out    []store.Launched
-	ready  []prepared
+	ready  []*prepared
 }
 
 // prepared is a trigger whose run is sound; at is its place among the triggers.
@@ -46,7 +54,7 @@ type prepared struct {
 	run  store.NewRun
 }
 
-func (l *launch) prepare(ctx context.Context, at int, t *store.Trigger) {
+func (l *launch) prepare(ctx context.Context, id store.RunID, at int, t *store.Trigger) {
 	p, err := l.engine.plans.get(ctx, t.Version)
 	if err != nil {
 		l.out[at].Err = err
@@ -58,13 +66,26 @@ func (l *launch) prepare(ctx context.Context, at int, t *store.Trigger) {
 		l.out[at].Err = err
 		return
 	}
-	l.ready = append(l.ready, prepared{at: at, plan: p, run: store.NewRun{
-		Namespace: p.source.Namespace, Workflow: p.source.Workflow, Version: t.Version, State: progress.Running,
-		Limited: def.Concurrency != nil && def.Concurrency.MaxRuns > 0, Priority: def.Priority,
+	r := &prepared{at: at, plan: p, run: store.NewRun{
+		ID: id, Namespace: p.source.Namespace, Workflow: p.source.Workflow, Version: t.Version, State: progress.Running,
+		Limited: t.Named || def.Concurrency != nil && def.Concurrency.MaxRuns > 0, Priority: def.Priority,
 		Trigger: t.Kind, Actor: t.Actor, Schedule: t.Schedule, ScheduledAt: t.ScheduledAt, LogicalDate: t.LogicalDate,
 		PreviousScheduledAt: t.PreviousScheduledAt, Params: params, Timeout: time.Duration(def.Timeout),
 		Parent: t.Parent, Depth: t.Depth, Undecided: p.undecided,
-	}})
+	}}
+	if r.run.Key, err = r.key(ctx); err != nil {
+		l.out[at].Err = &dag.ParamError{Problems: []string{err.Error()}}
+		return
+	}
+	l.out[at].Key = r.run.Key
+	l.ready = append(l.ready, r)
+}
+
+// key is the value by which the run is counted (S22).
+func (r *prepared) key(ctx context.Context) (string, error) {
+	facts := store.RunFacts{ID: r.run.ID, Workflow: r.plan.source.Code, Params: r.run.Params, ScheduledAt: r.run.ScheduledAt,
+		PreviousScheduledAt: r.run.PreviousScheduledAt, LogicalDate: r.run.LogicalDate}
+	return r.plan.graph.Key(ctx, runVars(&facts))
 }
 
 // admit decides which runs of limited workflows may start, wait, or are refused (S22).
@@ -84,11 +105,16 @@ func (l *launch) admit(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	gate := newGate(limits, loads)
+	for _, r := range l.ready {
+		if _, r.run.Limited = gate.limits[r.run.Workflow]; r.run.Limited {
+			r.run.State = gate.admit(r)
+		}
+	}
+	if err := l.press(ctx, tx, gate); err != nil {
+		return err
+	}
 	admitted := l.ready[:0]
 	for _, r := range l.ready {
-		if r.run.Limited {
-			r.run.State = gate.admit(r.run.Workflow, r.run.Key)
-		}
 		if r.run.State == progress.Skipped {
 			l.out[r.at].Refused = RefusedOverlap
 			continue
@@ -103,15 +129,9 @@ func (l *launch) write(ctx context.Context, tx pgx.Tx) error {
 	if len(l.ready) == 0 {
 		return nil
 	}
-	ids, err := l.engine.store.NextRunIDs(ctx, tx, len(l.ready))
-	if err != nil {
-		return err
-	}
 	var runs []store.NewRun
 	var begins []store.Begin
-	for i := range l.ready {
-		r := &l.ready[i]
-		r.run.ID = ids[i]
+	for _, r := range l.ready {
 		runs = append(runs, r.run)
 		l.out[r.at].Run, l.out[r.at].State = r.run.ID, r.run.State
 		if r.run.State == progress.Running && !r.run.Undecided {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/jackc/pgx/v5"
 
@@ -46,7 +47,7 @@ func (m *movement) recall(ctx context.Context, tx pgx.Tx, locked *store.Locked) 
 		}
 		r := &moving{row: row, plan: p, snap: progress.Fresh(p.graph, row.Now, int64(row.ID)), held: row.Held,
 			results: make(map[spot]accepted), live: make(map[spot]*store.Live)}
-		r.snap.Run = progress.Run{State: row.State, Canceling: row.Canceling, TimedOut: row.TimedOut}
+		r.snap.Run = progress.Run{State: row.State, Canceling: row.Canceling, TimedOut: row.TimedOut, Limited: row.Limited}
 		r.eval = &evaluation{ctx: ctx, tx: tx, engine: m.engine, run: r}
 		r.snap.Eval = r.eval
 		m.byID[row.ID] = r
@@ -118,8 +119,23 @@ func (r *moving) remember(f *store.Fact) {
 	*n = progress.Node{State: f.State, Tolerated: f.Tolerated, Generation: f.Generation, Attempt: f.Attempt, Failures: f.Failures, Lost: f.Lost,
 		Shards: shards}
 	if f.State.Terminal() {
-		n.Reason = f.Reason
+		n.Reason, n.Taken = f.Reason, r.takenBy(f.Taken)
 	}
+}
+
+// takenBy reads a branch's output, as takenNames wrote it, back into positions.
+func (r *moving) takenBy(output []byte) []int {
+	var chosen branchOutput
+	if len(output) == 0 || json.Unmarshal(output, &chosen) != nil {
+		return nil
+	}
+	var taken []int
+	for _, name := range chosen.Taken {
+		if i, ok := r.plan.graph.Index(name); ok {
+			taken = append(taken, i)
+		}
+	}
+	return taken
 }
 
 // expand gives a node the shards of its generation; while it has not ended, it runs.

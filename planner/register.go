@@ -111,15 +111,15 @@ func (r *registration) setCurrent(ctx context.Context, version int64, def *dag.D
 	}
 	current := store.Current{Workflow: r.workflow.ID, Version: version}
 	if c := def.Concurrency; c != nil && c.MaxRuns > 0 {
-		current.MaxRuns = new(int32(c.MaxRuns))
-		switch c.Overflow {
-		case dag.OverflowQueue:
+		current.MaxRuns, current.Overflow = new(int32(c.MaxRuns)), new(string(c.Overflow))
+		if c.MaxQueued > 0 {
 			current.MaxQueued = new(int32(c.MaxQueued))
-		case dag.OverflowSkip:
-			current.MaxQueued = new(int32)
 		}
 	}
 	if err := r.store.SetCurrent(ctx, r.tx, current); err != nil {
+		return err
+	}
+	if err := r.store.StirQueued(ctx, r.tx, r.workflow.ID); err != nil {
 		return err
 	}
 	if !r.workflow.New || !r.Paused && !def.Paused {

@@ -42,6 +42,8 @@ func (a *advance) apply(e Event) {
 	case e.Deadline && !a.snap.Run.TimedOut:
 		a.snap.Run.TimedOut = true
 		a.stop(ReasonRunTimeout, false)
+	case e.Displaced && a.snap.Run.State == Queued:
+		a.displace()
 	case e.Rerun != nil:
 		a.rerun(e.Rerun)
 	case e.Mark != nil:
@@ -146,6 +148,16 @@ func (a *advance) start(node, shard int, why Reason) {
 	n.State = Queued
 	n.Attempt++
 	a.steps = append(a.steps, Step{Start: &Start{Node: node, Shard: shard, Generation: n.Generation, Attempt: n.Attempt, Reason: why}})
+}
+
+// displace skips everything of a run that has not started.
+func (a *advance) displace() {
+	a.snap.Run.Displaced = true
+	for i := range a.snap.Nodes {
+		if !a.snap.Nodes[i].State.Terminal() {
+			a.derive(i, Skipped, ReasonOverlap)
+		}
+	}
 }
 
 // stop cancels everything that has not ended, finally nodes excepted unless a second cancel asks for them too.

@@ -88,7 +88,7 @@ func (a *advance) tally(i int) Tally {
 	t := Tally{Total: len(parents)}
 	for _, p := range parents {
 		n := &a.snap.Nodes[p]
-		if n.State == Succeeded && a.g.At(p).Node.Branch != nil && !slices.Contains(n.Taken, i) {
+		if n.State == Succeeded && n.Reason == ReasonBranch && !slices.Contains(n.Taken, i) {
 			t.K++
 			continue
 		}
@@ -149,6 +149,8 @@ func (a *advance) endRun() {
 		}
 	}
 	switch {
+	case a.snap.Run.Displaced:
+		end.State, end.Reason = Skipped, ReasonOverlap
 	case a.snap.Run.Canceling:
 		end.State, end.Reason = Canceled, ReasonCanceled
 	case a.snap.Run.TimedOut:

@@ -25,6 +25,10 @@ type Run struct {
 	State State
 	// Canceling is set from an accepted cancel on, TimedOut from the run's deadline on.
 	Canceling, TimedOut bool
+	// Limited means that the run waits for its turn among those of its workflow, when it is reopened too (S22).
+	Limited bool
+	// Displaced is set when a newer run takes the place of a queued one (S22).
+	Displaced bool
 }
 
 // Node is the facts of one node's newest generation.
@@ -38,7 +42,8 @@ type Node struct {
 	Failures, Lost int
 	// Reason is why the node ended, "" while it has not.
 	Reason Reason
-	// Taken are the children that a branch chose, by position.
+	// Taken are the children that a branch chose, by position, when Reason is ReasonBranch; a branch that ended otherwise, as by a mark,
+	// has taken all of its edges.
 	Taken []int
 	// Shards are the facts of a split node's shards once it has expanded; the node itself is Running until they end.
 	Shards []Node
@@ -95,8 +100,10 @@ type Event struct {
 	Cancel *Cancel
 	// Deadline says that the run's timeout has passed.
 	Deadline bool
-	Rerun    *Rerun
-	Mark     *Mark
+	// Displaced says that a newer run takes the place of this one, which has not started (S22).
+	Displaced bool
+	Rerun     *Rerun
+	Mark      *Mark
 }
 
 // Result is how the current attempt of a node ended: with Err nil it succeeded, or with Skipped the body said so.

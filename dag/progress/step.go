@@ -93,6 +93,7 @@ const (
 	ReasonFailFast     Reason = "fail_fast"
 	ReasonRerun        Reason = "rerun"
 	ReasonMarked       Reason = "marked"
+	ReasonOverlap      Reason = "overlap"
 	ReasonAllSucceeded Reason = "all_succeeded"
 	ReasonNodeFailed   Reason = "node_failed"
 )

@@ -20,6 +20,8 @@ func (a Attempt) JobArgs() string {
 type ChildNote struct {
 	Child   RunID  `json:"child,omitempty"`
 	Refused string `json:"refused,omitempty"`
+	// Skipped says that it was refused because too many runs of its workflow wait: the node is skipped (S13).
+	Skipped bool `json:"skipped,omitempty"`
 }
 
 // NoteChild writes it.
@@ -52,6 +54,7 @@ type EndedChild struct {
 	State   progress.State
 	Version int64
 	Refused string
+	Skipped bool
 	// Output is filled by the caller from the child's version.
 	Output []byte
 }
@@ -59,16 +62,18 @@ type EndedChild struct {
 // EndedChildren lists signals, at most limit.
 func (s *Store) EndedChildren(ctx context.Context, limit int) ([]EndedChild, error) {
 	rows, err := s.pool.Query(ctx, `SELECT s.parent, s.child_id, COALESCE(r.state, ''), COALESCE(r.version_id, 0),
-			COALESCE((SELECT h.detail ->> 'refused' FROM ax.held h WHERE h.run_id = split_part(s.parent, ':', 1)::bigint
-				AND h.node = split_part(s.parent, ':', 2) AND h.shard = split_part(s.parent, ':', 3)::int), '')
-		FROM ax.signals s LEFT JOIN ax.runs r ON r.id = s.child_id LIMIT $1`, limit)
+			COALESCE(h.detail ->> 'refused', ''), COALESCE((h.detail ->> 'skipped')::bool, false)
+		FROM ax.signals s LEFT JOIN ax.runs r ON r.id = s.child_id
+		LEFT JOIN ax.held h ON h.run_id = split_part(s.parent, ':', 1)::bigint AND h.node = split_part(s.parent, ':', 2)
+			AND h.shard = split_part(s.parent, ':', 3)::int
+		LIMIT $1`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list ended children: %w", err)
 	}
 	got, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (EndedChild, error) {
 		var e EndedChild
 		var parent string
-		if err := row.Scan(&parent, &e.Child, &e.State, &e.Version, &e.Refused); err != nil {
+		if err := row.Scan(&parent, &e.Child, &e.State, &e.Version, &e.Refused, &e.Skipped); err != nil {
 			return e, err
 		}
 		var err error

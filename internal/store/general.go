@@ -52,6 +52,8 @@ type Fact struct {
 	Tolerated                  bool
 	Failures, Lost             int
 	Reason                     progress.Reason
+	// Taken is the output of a branch that has chosen, else nil.
+	Taken []byte
 }
 
 // Live is a queued, running or held row.
@@ -97,7 +99,7 @@ func (s *Store) LockRuns(ctx context.Context, tx pgx.Tx, runs []RunID, claims []
 			&orEmpty{&t.Worker}, &t.Holds}
 	}))
 	b.Queue(moves["facts"], ids(runs)).Query(collect(&l.Facts, func(f *Fact) []any {
-		return []any{&f.Run, &f.Node, &f.Shard, &f.Generation, &f.State, &f.Tolerated, &f.Attempt, &orEmpty{(*string)(&f.Reason)}, &f.Failures, &f.Lost}
+		return []any{&f.Run, &f.Node, &f.Shard, &f.Generation, &f.State, &f.Tolerated, &f.Attempt, &orEmpty{(*string)(&f.Reason)}, &f.Taken, &f.Failures, &f.Lost}
 	}))
 	b.Queue(moves["live"], ids(runs)).Query(collect(&l.Live, func(v *Live) []any {
 		return []any{&v.Attempt.Run, &v.Attempt.Node, &v.Attempt.Shard, &v.Attempt.Generation, &v.Attempt.Number, &v.State, &v.JobID, &v.QueuedAt, &v.StartedAt,

@@ -101,35 +101,6 @@ func newRunArgs(r []NewRun) []any {
 	}
 }
 
-// Limit is a limited workflow under its lock.
-type Limit struct {
-	Workflow           int64
-	MaxRuns, MaxQueued int
-}
-
-// Load is how many runs of one key of a limited workflow there are.
-type Load struct {
-	Workflow        int64
-	Key             string
-	Running, Queued int
-}
-
-// LockLimits locks the limited ones among some workflows, in id order, and counts their active runs.
-func (s *Store) LockLimits(ctx context.Context, tx pgx.Tx, workflows []int64) ([]Limit, []Load, error) {
-	var limits []Limit
-	var loads []Load
-	b := &pgx.Batch{}
-	b.Queue(`SELECT id, max_runs, COALESCE(max_queued, 2147483647) FROM ax.workflows
-		WHERE id = ANY ($1::bigint[]) AND max_runs IS NOT NULL ORDER BY id FOR NO KEY UPDATE`, workflows).
-		Query(collect(&limits, func(l *Limit) []any { return []any{&l.Workflow, &l.MaxRuns, &l.MaxQueued} }))
-	b.Queue(moves["admit"], workflows).
-		Query(collect(&loads, func(l *Load) []any { return []any{&l.Workflow, &l.Key, &l.Running, &l.Queued} }))
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return nil, nil, fmt.Errorf("lock limits of %d workflows: %w", len(workflows), err)
-	}
-	return limits, loads, nil
-}
-
 // Startable is a queued run that may start.
 type Startable struct {
 	Run     RunID

@@ -10,6 +10,8 @@ import (
 type Trigger struct {
 	// Version is the stored version the run will be pinned to (S1).
 	Version int64
+	// Named says that somebody named the version: it need not be the one whose limits hold.
+	Named bool
 	// Kind is what caused it: schedule, manual, api …; Actor is who.
 	Kind, Actor string
 	// Schedule is 0 unless a schedule fired.
@@ -31,6 +33,8 @@ type Launched struct {
 	State progress.State
 	// Refused is why there is no run: "overlap" when too many wait already (S22); "" when there is one.
 	Refused string
+	// Key is the value by which the run counts against its workflow's limit, "" for none.
+	Key string
 	// Err is why the run could not be created, such as a parameter of the wrong type.
 	Err error
 }

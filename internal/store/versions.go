@@ -93,14 +93,15 @@ func (s *Store) SaveVersion(ctx context.Context, tx pgx.Tx, v NewVersion) (Versi
 // Current is what a workflow follows from now on.
 type Current struct {
 	Workflow, Version int64
-	// MaxRuns nil is unlimited; MaxQueued nil lets any number wait (S22).
+	// MaxRuns nil is unlimited; MaxQueued nil lets any number wait; Overflow says what happens beyond (S22).
 	MaxRuns, MaxQueued *int32
+	Overflow           *string
 }
 
 // SetCurrent makes a version the one that new runs are pinned to, with its limits.
 func (s *Store) SetCurrent(ctx context.Context, tx pgx.Tx, c Current) error {
 	err := db.New(tx).SetCurrentVersion(ctx, db.SetCurrentVersionParams{
-		ID: c.Workflow, VersionID: c.Version, MaxRuns: c.MaxRuns, MaxQueued: c.MaxQueued,
+		ID: c.Workflow, VersionID: c.Version, MaxRuns: c.MaxRuns, MaxQueued: c.MaxQueued, Overflow: c.Overflow,
 	})
 	if err != nil {
 		return fmt.Errorf("make version %d current: %w", c.Version, err)

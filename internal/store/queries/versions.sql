@@ -17,9 +17,17 @@ FROM ax.versions WHERE workflow_id = sqlc.arg(workflow_id)
 RETURNING id, number;
 
 -- name: SetCurrentVersion :exec
-UPDATE ax.workflows SET version_id = sqlc.arg(version_id)::bigint, max_runs = sqlc.narg(max_runs), max_queued = sqlc.narg(max_queued), updated_at = now()
-WHERE id = sqlc.arg(id) AND (version_id, max_runs, max_queued)
-    IS DISTINCT FROM (sqlc.arg(version_id)::bigint, sqlc.narg(max_runs)::int, sqlc.narg(max_queued)::int);
+UPDATE ax.workflows SET version_id = sqlc.arg(version_id)::bigint, max_runs = sqlc.narg(max_runs), max_queued = sqlc.narg(max_queued),
+    overflow = sqlc.narg(overflow), updated_at = now()
+WHERE id = sqlc.arg(id) AND (version_id, max_runs, max_queued, overflow)
+    IS DISTINCT FROM (sqlc.arg(version_id)::bigint, sqlc.narg(max_runs)::int, sqlc.narg(max_queued)::int, sqlc.narg(overflow)::text);
+
+-- name: StirQueued :execrows
+-- Has somebody look at a workflow's queued runs: its limit may have risen.
+INSERT INTO ax.run_intents (run_id, kind, actor)
+SELECT id, 'settle', 'planner' FROM ax.runs r
+WHERE r.workflow_id = sqlc.arg(workflow_id) AND r.limited AND r.state = 'queued' AND r.held_at IS NULL ORDER BY r.id LIMIT 1
+ON CONFLICT DO NOTHING;
 
 -- name: PauseNew :exec
 UPDATE ax.workflows SET paused_at = now(), paused_by = sqlc.arg(actor)::text, pause_reason = 'registered paused' WHERE id = sqlc.arg(id);

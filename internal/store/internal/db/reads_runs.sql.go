@@ -84,7 +84,7 @@ func (q *Queries) RunByID(ctx context.Context, arg RunByIDParams) (RunByIDRow, e
 }
 
 const runDetail = `-- name: RunDetail :one
-SELECT r.params, r.limited, COALESCE(w.max_runs, 0)::int AS max_runs,
+SELECT r.params, r.limited, COALESCE(w.max_runs, 0)::int AS max_runs, COALESCE(r.replay_of, 0)::bigint AS replay_of, r.only_nodes, r.held_at,
     EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = r.id AND i.kind = 'cancel')::boolean AS cancel_asked
 FROM ax.runs r JOIN ax.workflows w ON w.id = r.workflow_id WHERE r.id = $1
 `
@@ -93,6 +93,9 @@ type RunDetailRow struct {
 	Params      []byte
 	Limited     bool
 	MaxRuns     int32
+	ReplayOf    int64
+	OnlyNodes   []string
+	HeldAt      *time.Time
 	CancelAsked bool
 }
 
@@ -104,6 +107,9 @@ func (q *Queries) RunDetail(ctx context.Context, id int64) (RunDetailRow, error)
 		&i.Params,
 		&i.Limited,
 		&i.MaxRuns,
+		&i.ReplayOf,
+		&i.OnlyNodes,
+		&i.HeldAt,
 		&i.CancelAsked,
 	)
 	return i, err

@@ -97,15 +97,17 @@ func (q *Queries) PauseNew(ctx context.Context, arg PauseNewParams) error {
 }
 
 const setCurrentVersion = `-- name: SetCurrentVersion :exec
-UPDATE ax.workflows SET version_id = $1::bigint, max_runs = $2, max_queued = $3, updated_at = now()
-WHERE id = $4 AND (version_id, max_runs, max_queued)
-    IS DISTINCT FROM ($1::bigint, $2::int, $3::int)
+UPDATE ax.workflows SET version_id = $1::bigint, max_runs = $2, max_queued = $3,
+    overflow = $4, updated_at = now()
+WHERE id = $5 AND (version_id, max_runs, max_queued, overflow)
+    IS DISTINCT FROM ($1::bigint, $2::int, $3::int, $4::text)
 `
 
 type SetCurrentVersionParams struct {
 	VersionID int64
 	MaxRuns   *int32
 	MaxQueued *int32
+	Overflow  *string
 	ID        int64
 }
 
@@ -114,9 +116,26 @@ func (q *Queries) SetCurrentVersion(ctx context.Context, arg SetCurrentVersionPa
 		arg.VersionID,
 		arg.MaxRuns,
 		arg.MaxQueued,
+		arg.Overflow,
 		arg.ID,
 	)
 	return err
+}
+
+const stirQueued = `-- name: StirQueued :execrows
+INSERT INTO ax.run_intents (run_id, kind, actor)
+SELECT id, 'settle', 'planner' FROM ax.runs r
+WHERE r.workflow_id = $1 AND r.limited AND r.state = 'queued' AND r.held_at IS NULL ORDER BY r.id LIMIT 1
+ON CONFLICT DO NOTHING
+`
+
+// Has somebody look at a workflow's queued runs: its limit may have risen.
+func (q *Queries) StirQueued(ctx context.Context, workflowID int64) (int64, error) {
+	result, err := q.db.Exec(ctx, stirQueued, workflowID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const versionByDigest = `-- name: VersionByDigest :one
