@@ -44,9 +44,9 @@ func newDev(c *call) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.dev(cmd.Context(), f) },
 	}
-	databaseFlag(cmd, &f.databaseURL)
 	timezoneFlag(cmd, &f.zone)
 	flags := cmd.Flags()
+	flags.StringVar(&f.databaseURL, "database-url", "", "the PostgreSQL database to use instead of a private one")
 	flags.StringVar(&f.data, "data", ".ax", "the folder for everything that is kept")
 	flags.StringVar(&f.listen, "listen", defaultListen, "the address to serve at; port 0 takes a free one")
 	flags.StringVar(&f.postgresBin, "postgres-bin", "", "the folder of PostgreSQL's programs; looked for when left out")

@@ -33,7 +33,7 @@ func TestNightlyReport(t *testing.T) {
 	t.Parallel()
 	programs, reports := nightlyProgram(t), t.TempDir()
 	env := []string{"PATH=" + programs + string(os.PathListSeparator) + os.Getenv("PATH")}
-	dev := start(t, env, readyLine, "dev", "--data", place(t), "--listen", "127.0.0.1:0", "--allow-commands",
+	dev := start(t, env, readyLine, "dev", "--data", place(t), "--listen", "127.0.0.1:0", "--allow-commands", "--command-env", "GORACE",
 		"--workflows", "../../examples/nightly-report/workflow.yaml")
 	sh := at(dev.url)
 	for date, midwest := range map[string]string{"2001-01-15": "succeeded", "2001-02-14": "succeeded", "2001-03-12": "failed"} {

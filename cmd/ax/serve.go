@@ -41,6 +41,9 @@ func (p *process) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if url != "" {
+		p.log.Info("listening", slog.String("url", url))
+	}
 	err = group.Start(ctx)
 	if err == nil {
 		if err = p.ready(ctx, url); err == nil {

@@ -3,8 +3,10 @@ package main
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,15 +36,15 @@ func TestServerAndWorker(t *testing.T) {
 // A server whose database is away says so, answers that it lives, and can be stopped.
 func TestServerWithoutItsDatabase(t *testing.T) {
 	t.Parallel()
-	server := start(t, nil, "the database cannot be reached", "server", "--database-url", "postgres://nobody@127.0.0.1:1/none", "--listen", "127.0.0.1:17421")
-	const url = "http://127.0.0.1:17421"
+	server := start(t, nil, "msg=listening url=", "server", "--database-url", "postgres://nobody@127.0.0.1:1/none", "--listen", "127.0.0.1:0")
+	require.Eventually(t, func() bool { return strings.Contains(server.said(), "the database cannot be reached") }, patience, 10*time.Millisecond)
 	for path, status := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
-		answer, err := http.Get(url + path)
+		answer, err := http.Get(server.url + path)
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
 		require.Equal(t, status, answer.StatusCode, path)
 	}
-	at(url).ax("runs").fails(t, exitUnreachable, "waits for its database")
+	at(server.url).ax("runs").fails(t, exitUnreachable, "waits for its database")
 	server.signal(syscall.SIGTERM)
 	require.Equal(t, exitDone, server.wait(), server.said())
 }
