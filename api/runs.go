@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -35,6 +36,7 @@ type Run struct {
 	DeadlineAt          *time.Time `json:"deadline_at,omitempty"`
 	FinishedAt          *time.Time `json:"finished_at,omitempty"`
 	DurationMS          *int64     `json:"duration_ms,omitempty" doc:"From start to end; absent before the end."`
+	RunAt               *time.Time `json:"run_at,omitempty" doc:"When it is to start: the run was asked for in advance, and has not begun."`
 }
 
 // RunDetail is one run.
@@ -63,6 +65,7 @@ func (a *API) runRoutes() {
 	handle(a, op(http.MethodGet, ns+"/runs", "list-runs", "runs"), "List runs, newest first", a.listRuns)
 	handle(a, op(http.MethodGet, ns+"/runs/{run}", "get-run", "runs"), "Show one run", a.getRun)
 	a.traceRoute()
+	handle(a, op(http.MethodGet, ns+"/delayed-runs", "list-delayed-runs", "runs"), "List runs asked for in advance, newest first", a.listDelayed)
 	cancel := op(http.MethodPost, ns+"/runs/{run}/cancel", "cancel-run", "runs")
 	cancel.DefaultStatus = http.StatusAccepted
 	handle(a, cancel, "Cancel a run; a second time, its finally nodes too", a.cancel)
@@ -108,6 +111,9 @@ func checkDate(location, date string) error {
 
 func (a *API) getRun(ctx context.Context, in *OfRun) (*body[RunDetail], error) {
 	run, err := a.run(ctx, *in)
+	if errors.Is(err, store.ErrNotFound) {
+		return a.getDelayed(ctx, *in, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +155,9 @@ func (a *API) runDetail(ctx context.Context, run store.RunRow) (RunDetail, error
 
 func (a *API) cancel(ctx context.Context, in *cancelInput) (*body[RunDetail], error) {
 	run, err := a.run(ctx, in.OfRun)
+	if errors.Is(err, store.ErrNotFound) {
+		return a.cancelDelayed(ctx, in, err)
+	}
 	if err != nil {
 		return nil, err
 	}

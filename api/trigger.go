@@ -16,7 +16,7 @@ import (
 type TriggerBody struct {
 	Params      Object     `json:"params,omitempty" doc:"Values of the workflow's parameters; defaults fill the rest."`
 	LogicalTime *time.Time `json:"logical_time,omitempty" doc:"The time the run is for; now when left out."`
-	RunAt       *time.Time `json:"run_at,omitempty" doc:"Start later; not supported yet."`
+	RunAt       *time.Time `json:"run_at,omitempty" doc:"Start at this instant instead of now, however late after an outage, and after a pause."`
 	Version     *int       `json:"version,omitempty" doc:"Another version than the newest; not supported yet."`
 	OnlyNodes   []string   `json:"only_nodes,omitempty" nullable:"false" doc:"A test run of some nodes; not supported yet."`
 }
@@ -27,6 +27,7 @@ type triggerInput struct {
 }
 
 type triggerOutput struct {
+	Status   int
 	Location string `header:"Location"`
 	Body     RunDetail
 }
@@ -52,6 +53,9 @@ func (a *API) trigger(ctx context.Context, in *triggerInput) (*triggerOutput, er
 	if err != nil {
 		return nil, err
 	}
+	if in.Body.RunAt != nil {
+		return a.delay(ctx, in, w, t)
+	}
 	run, err := a.launch(ctx, w, t)
 	if err != nil {
 		return nil, err
@@ -64,15 +68,16 @@ func (a *API) trigger(ctx context.Context, in *triggerInput) (*triggerOutput, er
 	if err != nil {
 		return nil, err
 	}
-	return &triggerOutput{Location: prefix + "/namespaces/" + in.Namespace + "/runs/" + run.String(), Body: detail}, nil
+	return triggered(in, http.StatusCreated, detail), nil
+}
+
+func triggered(in *triggerInput, status int, d RunDetail) *triggerOutput {
+	return &triggerOutput{Status: status, Location: prefix + "/namespaces/" + in.Namespace + "/runs/" + d.ID, Body: d}
 }
 
 // unsupported refuses what the contract has and this version does not do.
 func (b *TriggerBody) unsupported() error {
 	var places []string
-	if b.RunAt != nil {
-		places = append(places, "body.run_at")
-	}
 	if b.Version != nil {
 		places = append(places, "body.version")
 	}
@@ -98,7 +103,11 @@ func (a *API) triggerOf(ctx context.Context, w store.WorkflowRow, b *TriggerBody
 	if err != nil {
 		return store.Trigger{}, err
 	}
-	at, err := a.logicalTime(ctx, b.LogicalTime)
+	given := b.LogicalTime
+	if given == nil {
+		given = b.RunAt
+	}
+	at, err := a.logicalTime(ctx, given)
 	if err != nil {
 		return store.Trigger{}, err
 	}
@@ -112,10 +121,15 @@ func (a *API) logicalTime(ctx context.Context, given *time.Time) (time.Time, err
 	if given == nil {
 		return a.Store.Now(ctx)
 	}
-	if y := given.UTC().Year(); y < 1 || y > 9998 {
-		return time.Time{}, invalid("body.logical_time", "the year must be between 1 and 9998")
+	return *given, checkYear("body.logical_time", *given)
+}
+
+// checkYear refuses instants that the database does not have.
+func checkYear(location string, at time.Time) error {
+	if y := at.UTC().Year(); y < 1 || y > 9998 {
+		return invalid(location, "the year must be between 1 and 9998")
 	}
-	return *given, nil
+	return nil
 }
 
 // launch starts the run, or says why it may not.

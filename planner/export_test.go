@@ -13,6 +13,14 @@ func Rounds(p *Planner) func(ctx context.Context) time.Duration {
 	return (&patient{what: "planner", logger: p.logger, look: p.fireDue}).round
 }
 
+// StartDelayed starts one batch of delayed runs.
+func StartDelayed(ctx context.Context, p *Planner) (int, error) {
+	if err := p.store.ParkDelayed(ctx); err != nil {
+		return 0, err
+	}
+	return p.startDelayed(ctx)
+}
+
 // Sweep looks once for what no event brings up.
 func Sweep(ctx context.Context, p *Planner) error {
 	_, err := p.sweep(ctx)

@@ -3,6 +3,7 @@ package planner_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,6 +48,17 @@ type launcher struct {
 	broken  map[int64]error
 	// poison schedules spoil the whole transaction.
 	poison map[int64]bool
+	// versions are those read before, by int64.
+	versions sync.Map
+}
+
+func (l *launcher) version(ctx context.Context, id int64) (store.VersionSource, error) {
+	if known, ok := l.versions.Load(id); ok {
+		return known.(store.VersionSource), nil
+	}
+	v, err := l.store.VersionSource(ctx, id)
+	l.versions.Store(id, v)
+	return v, err
 }
 
 func (l *launcher) Launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigger) ([]store.Launched, error) {
@@ -65,7 +77,7 @@ func (l *launcher) Launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigg
 		if out[i].Refused, out[i].Err = l.refused[t.Schedule], l.broken[t.Schedule]; out[i].Refused != "" || out[i].Err != nil {
 			continue
 		}
-		v, err := l.store.VersionSource(ctx, t.Version)
+		v, err := l.version(ctx, t.Version)
 		if err != nil {
 			return nil, err
 		}

@@ -57,6 +57,7 @@ type Planner struct {
 	logger   *slog.Logger
 	observe  func(Observed)
 	fires    *service.Loop
+	delayed  *service.Loop
 }
 
 // New makes a planner that does not run yet.
@@ -68,10 +69,11 @@ func New(c Config) *Planner {
 		c.Observe = func(Observed) {}
 	}
 	p := &Planner{store: c.Store, launcher: c.Launcher, logger: c.Logger, observe: c.Observe}
-	p.fires = p.loop("planner", p.fireDue)
+	p.fires, p.delayed = p.loop("planner", p.fireDue), p.loop("planner's delayed runs", p.startDue)
 	listener := service.NewLoop(service.LoopConfig{Name: "planner's listener", Round: p.listen, Logger: c.Logger})
 	p.Group = service.NewGroup(
 		service.Member{Name: "planner", Service: p.fires},
+		service.Member{Name: "planner's delayed runs", Service: p.delayed},
 		service.Member{Name: "planner's sweep", Service: p.loop("planner's sweep", p.sweep)},
 		service.Member{Name: "planner's listener", Service: listener},
 	)
@@ -85,7 +87,10 @@ func (p *Planner) loop(name string, look func(context.Context) (time.Duration, e
 }
 
 func (p *Planner) listen(ctx context.Context) time.Duration {
-	p.store.Listen(ctx, []string{store.ChannelSchedules}, func(string, string) { p.fires.Wake() })
+	p.store.Listen(ctx, []string{store.ChannelSchedules}, func(string, string) {
+		p.fires.Wake()
+		p.delayed.Wake()
+	})
 	return maxSleep
 }
 

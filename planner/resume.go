@@ -39,5 +39,8 @@ func resume(ctx context.Context, s *store.Store, tx pgx.Tx, workflow int64) (boo
 		fires = append(fires, owed...)
 		advances = append(advances, store.Advance{Schedule: sched.ID, Next: next})
 	}
+	if err := s.UnparkDelayed(ctx, tx, workflow); err != nil {
+		return false, err
+	}
 	return true, s.WriteFires(ctx, tx, fires, advances)
 }

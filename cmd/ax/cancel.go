@@ -34,6 +34,9 @@ func newCancel(c *call) *cobra.Command {
 				return err
 			}
 			return c.show(run, func() string {
+				if ended(run.State) {
+					return fmt.Sprintf("run %s will not start\n", run.ID)
+				}
 				return fmt.Sprintf("run %s is being canceled: wait for its end with `ax run %s --wait`\n", run.ID, run.ID)
 			})
 		},

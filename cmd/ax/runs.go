@@ -14,6 +14,7 @@ import (
 type runsFlags struct {
 	state, from, to, logicalDate string
 	limit                        int
+	delayed                      bool
 }
 
 func newRuns(c *call) *cobra.Command {
@@ -33,6 +34,9 @@ func newRuns(c *call) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if f.delayed {
+				return c.showDelayed(cmd.Context(), client, query, f.limit)
+			}
 			page, err := client.runs(cmd.Context(), query, f.limit)
 			if err != nil {
 				return err
@@ -45,6 +49,7 @@ func newRuns(c *call) *cobra.Command {
 	flags.StringVar(&f.from, "from", "", "only runs created at this instant or later (RFC 3339, or -2h)")
 	flags.StringVar(&f.to, "to", "", "only runs created before this instant")
 	flags.StringVar(&f.logicalDate, "logical-date", "", "only runs for this date, such as 2026-11-30")
+	flags.BoolVar(&f.delayed, "delayed", false, "runs asked for in advance that wait to start")
 	flags.IntVarP(&f.limit, "limit", "n", 50, "how many at most")
 	return cmd
 }

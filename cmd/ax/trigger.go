@@ -14,6 +14,7 @@ import (
 type triggerFlags struct {
 	params                  []string
 	paramsFile, logicalTime string
+	runAt                   string
 	wait, quiet             bool
 	timeout                 time.Duration
 }
@@ -26,7 +27,8 @@ func newTrigger(c *call) *cobra.Command {
 		Long:  "Starts a run of a workflow's newest version. With --wait it waits for the end, and exits by it: 0 succeeded, 9 not, 8 still running.",
 		Args:  cobra.ExactArgs(1),
 		Example: "  ax trigger report.daily_sales --param region=cn --wait\n" +
-			"  ax trigger report.daily_sales --logical-time 2026-11-30T02:30:00+08:00",
+			"  ax trigger report.daily_sales --logical-time 2026-11-30T02:30:00+08:00\n" +
+			"  ax trigger report.daily_sales --run-at 2h",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := c.client()
 			if err != nil {
@@ -47,6 +49,7 @@ func newTrigger(c *call) *cobra.Command {
 	flags.StringArrayVarP(&f.params, "param", "p", nil, "a parameter, as NAME=VALUE; may be said several times")
 	flags.StringVar(&f.paramsFile, "params-file", "", "a YAML or JSON file with parameters; - is standard input")
 	flags.StringVar(&f.logicalTime, "logical-time", "", "the time the run is for (RFC 3339); now when left out")
+	flags.StringVar(&f.runAt, "run-at", "", "start at this instant (RFC 3339, or 2h from now) instead of now")
 	flags.BoolVar(&f.wait, "wait", false, "wait until the run has ended, and show it")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait at most; 0 is without end")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "write only the run's id")
@@ -61,6 +64,13 @@ func (c *call) triggerBody(ctx context.Context, client *client, workflow string,
 			return body, err
 		}
 		body.LogicalTime = &at
+	}
+	if f.runAt != "" {
+		at, err := c.instant("run-at", f.runAt)
+		if err != nil {
+			return body, err
+		}
+		body.RunAt = &at
 	}
 	if len(f.params) == 0 && f.paramsFile == "" {
 		return body, nil
@@ -104,6 +114,9 @@ func (c *call) triggered(ctx context.Context, client *client, run api.RunDetail,
 		return c.waitAndShow(ctx, client, run.ID, f.timeout)
 	}
 	return c.show(run, func() string {
+		if run.RunAt != nil {
+			return fmt.Sprintf("run %s of %s starts at %s: `ax cancel %s` calls it off\n", run.ID, run.Workflow, c.timeText(run.RunAt), run.ID)
+		}
 		return fmt.Sprintf("started run %s of %s: look at it with `ax run %s`\n", run.ID, run.Workflow, run.ID)
 	})
 }

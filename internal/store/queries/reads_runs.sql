@@ -41,3 +41,15 @@ FROM ax.runs r JOIN ax.workflows w ON w.id = r.workflow_id WHERE r.id = @id;
 -- name: RunHolders :many
 -- The runs that hold the places of a key of a limited workflow, oldest first.
 SELECT id FROM ax.runs WHERE workflow_id = @workflow_id AND key = @key AND limited AND state = 'running' ORDER BY id LIMIT @most;
+
+-- name: DelayedRuns :many
+-- Runs asked for in advance, newest first.
+SELECT d.id, d.workflow_id, w.code, v.number, COALESCE((v.definition ->> 'priority')::int, 2)::int AS priority, d.params, d.run_at, d.scheduled_at,
+    to_char(d.logical_date, 'YYYY-MM-DD')::text AS logical_date, d.actor, d.created_at, d.state,
+    (d.due_at IS NOT NULL AND w.paused_at IS NOT NULL)::boolean AS paused, COALESCE(d.run_id, 0)::bigint AS run_id, d.reason, d.ended_by, d.ended_at
+FROM ax.delayed_runs d
+JOIN ax.workflows w ON w.id = d.workflow_id
+JOIN ax.versions v ON v.id = COALESCE(d.version_id, w.version_id)
+WHERE d.namespace_id = @namespace_id AND d.id < @before
+    AND (@workflow_id::bigint = 0 OR d.workflow_id = @workflow_id) AND (@state::text = '' OR d.state = @state)
+ORDER BY d.id DESC LIMIT @most;

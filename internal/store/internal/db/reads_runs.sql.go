@@ -10,6 +10,91 @@ import (
 	"time"
 )
 
+const delayedRuns = `-- name: DelayedRuns :many
+SELECT d.id, d.workflow_id, w.code, v.number, COALESCE((v.definition ->> 'priority')::int, 2)::int AS priority, d.params, d.run_at, d.scheduled_at,
+    to_char(d.logical_date, 'YYYY-MM-DD')::text AS logical_date, d.actor, d.created_at, d.state,
+    (d.due_at IS NOT NULL AND w.paused_at IS NOT NULL)::boolean AS paused, COALESCE(d.run_id, 0)::bigint AS run_id, d.reason, d.ended_by, d.ended_at
+FROM ax.delayed_runs d
+JOIN ax.workflows w ON w.id = d.workflow_id
+JOIN ax.versions v ON v.id = COALESCE(d.version_id, w.version_id)
+WHERE d.namespace_id = $1 AND d.id < $2
+    AND ($3::bigint = 0 OR d.workflow_id = $3) AND ($4::text = '' OR d.state = $4)
+ORDER BY d.id DESC LIMIT $5
+`
+
+type DelayedRunsParams struct {
+	NamespaceID int64
+	Before      int64
+	WorkflowID  int64
+	State       string
+	Most        int32
+}
+
+type DelayedRunsRow struct {
+	ID          int64
+	WorkflowID  int64
+	Code        string
+	Number      int32
+	Priority    int32
+	Params      []byte
+	RunAt       time.Time
+	ScheduledAt time.Time
+	LogicalDate string
+	Actor       string
+	CreatedAt   time.Time
+	State       string
+	Paused      bool
+	RunID       int64
+	Reason      *string
+	EndedBy     *string
+	EndedAt     *time.Time
+}
+
+// Runs asked for in advance, newest first.
+func (q *Queries) DelayedRuns(ctx context.Context, arg DelayedRunsParams) ([]DelayedRunsRow, error) {
+	rows, err := q.db.Query(ctx, delayedRuns,
+		arg.NamespaceID,
+		arg.Before,
+		arg.WorkflowID,
+		arg.State,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []DelayedRunsRow
+	for rows.Next() {
+		var i DelayedRunsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkflowID,
+			&i.Code,
+			&i.Number,
+			&i.Priority,
+			&i.Params,
+			&i.RunAt,
+			&i.ScheduledAt,
+			&i.LogicalDate,
+			&i.Actor,
+			&i.CreatedAt,
+			&i.State,
+			&i.Paused,
+			&i.RunID,
+			&i.Reason,
+			&i.EndedBy,
+			&i.EndedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const runByID = `-- name: RunByID :one
 SELECT r.id, r.workflow_id, w.code, v.number, r.version_id, r.state, r.generation, r.priority, r.trigger, r.actor,
     COALESCE(s.name, '')::text AS schedule, r.scheduled_at, to_char(r.logical_date, 'YYYY-MM-DD')::text AS logical_date,
