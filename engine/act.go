@@ -39,9 +39,11 @@ type Mark struct {
 // Preview is what an act would do.
 type Preview struct {
 	Fingerprint string
-	// Nodes are those that would be reset, in topological order.
+	// Nodes are those that would be reset, in topological order; in a replay, those that would run.
 	Nodes []PreviewNode
-	State progress.State
+	// Copied is how many nodes a replay would take over.
+	Copied int
+	State  progress.State
 }
 
 // PreviewNode is a node that an act resets, and what it is now.
@@ -81,28 +83,31 @@ func (e *Engine) Do(ctx context.Context, run store.RunID, act Act) error {
 // Preview says what an act would do, without doing it.
 func (e *Engine) Preview(ctx context.Context, run store.RunID, act Act) (Preview, error) {
 	var out Preview
-	errDone := errors.New("only a look")
 	err := e.store.InTx(ctx, func(tx pgx.Tx) error {
-		m := &movement{engine: e}
-		locked, err := e.store.LockRuns(ctx, tx, []store.RunID{run}, nil)
+		r, err := e.examine(ctx, tx, run)
 		if err != nil {
 			return err
 		}
-		if err := m.recall(ctx, tx, &locked); err != nil {
-			return err
-		}
-		if len(m.runs) == 0 {
-			return fmt.Errorf("run %s: %w", run, store.ErrNotFound)
-		}
-		if out, err = m.runs[0].preview(&act); err != nil {
-			return err
-		}
-		return errDone
+		out, err = r.preview(&act)
+		return err
 	})
-	if errors.Is(err, errDone) {
-		err = nil
-	}
 	return out, err
+}
+
+// examine locks a run and reads all there is of it; nothing is changed.
+func (e *Engine) examine(ctx context.Context, tx pgx.Tx, run store.RunID) (*moving, error) {
+	m := &movement{engine: e}
+	locked, err := e.store.LockRuns(ctx, tx, []store.RunID{run}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.recall(ctx, tx, &locked); err != nil {
+		return nil, err
+	}
+	if len(m.runs) == 0 {
+		return nil, fmt.Errorf("run %s: %w", run, store.ErrNotFound)
+	}
+	return m.runs[0], nil
 }
 
 func (r *moving) preview(act *Act) (Preview, error) {

@@ -23,6 +23,11 @@ func (e *Engine) Launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigger
 	if len(triggers) == 0 {
 		return nil, nil
 	}
+	return e.launch(ctx, tx, triggers, nil)
+}
+
+// launch is Launch; origin, where it is not nil, is where the run of the only trigger comes from.
+func (e *Engine) launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigger, origin *store.Origin) ([]store.Launched, error) {
 	l := &launch{engine: e, out: make([]store.Launched, len(triggers))}
 	ids, err := e.store.NextRunIDs(ctx, tx, len(triggers))
 	if err != nil {
@@ -30,6 +35,9 @@ func (e *Engine) Launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigger
 	}
 	for i := range triggers {
 		l.prepare(ctx, ids[i], i, &triggers[i])
+	}
+	if origin != nil && len(l.ready) == 1 {
+		l.ready[0].run.Origin, l.ready[0].run.Undecided = origin, true
 	}
 	if err := l.admit(ctx, tx); err != nil {
 		return nil, err
@@ -76,6 +84,12 @@ func (l *launch) prepare(ctx context.Context, id store.RunID, at int, t *store.T
 	if r.run.Key, err = r.key(ctx); err != nil {
 		l.out[at].Err = &dag.ParamError{Problems: []string{err.Error()}}
 		return
+	}
+	if t.Test != nil {
+		if err := r.test(ctx, l.engine.store, t.Test); err != nil {
+			l.out[at].Err = err
+			return
+		}
 	}
 	l.out[at].Key = r.run.Key
 	l.ready = append(l.ready, r)

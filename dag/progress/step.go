@@ -94,6 +94,7 @@ const (
 	ReasonRerun        Reason = "rerun"
 	ReasonMarked       Reason = "marked"
 	ReasonOverlap      Reason = "overlap"
+	ReasonTest         Reason = "test"
 	ReasonAllSucceeded Reason = "all_succeeded"
 	ReasonNodeFailed   Reason = "node_failed"
 )

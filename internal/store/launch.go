@@ -32,6 +32,8 @@ type NewRun struct {
 	Depth  int
 	// Undecided means that what starts first is for the general path to say.
 	Undecided bool
+	// Origin is nil for a run that begins with nothing.
+	Origin *Origin
 }
 
 // NextRunIDs draws ids for new runs.
@@ -51,6 +53,11 @@ func (s *Store) NextRunIDs(ctx context.Context, tx pgx.Tx, n int) ([]RunID, erro
 func (s *Store) InsertRuns(ctx context.Context, tx pgx.Tx, runs []NewRun, begins []Begin) error {
 	b := &pgx.Batch{}
 	b.Queue(moves["launch"], newRunArgs(runs)...)
+	for i := range runs {
+		if runs[i].Origin != nil {
+			queueOrigin(b, &runs[i])
+		}
+	}
 	if len(begins) > 0 {
 		b.Queue(moves["start"], beginArgs(begins)...)
 	}

@@ -22,9 +22,18 @@ type Trigger struct {
 	LogicalDate         string
 	// Params are the values given, a JSON object; the definition's defaults fill the rest.
 	Params []byte
+	// Test makes it a test run of some nodes; nil is a run of all.
+	Test *Test
 	// Parent is the attempt (as job arguments) that waits for the run, or ""; Depth is how many parents the run has.
 	Parent string
 	Depth  int
+}
+
+// Test is what a test run is about: only the nodes named run. The others count as succeeded, with the outputs given, else with those of
+// the workflow's newest success.
+type Test struct {
+	Nodes   []string
+	Outputs map[string][]byte
 }
 
 // Launched is what became of a Trigger: Run in State running or queued, or no run and why.
