@@ -35,8 +35,8 @@ func (m *movement) write(r *moving, steps []progress.Step) {
 	}
 	change.State, change.Canceling, change.TimedOut, change.Held = r.snap.Run.State, r.snap.Run.Canceling, r.snap.Run.TimedOut, r.held
 	change.Idle = r.idle()
-	if change.Reopened && r.row.Limited && change.State == progress.Running {
-		m.requeue(r, &change)
+	if change.Reopened && change.State == progress.Queued {
+		m.freed = append(m.freed, r.row.Workflow)
 	}
 	m.changes.Runs = append(m.changes.Runs, change)
 }
@@ -55,13 +55,6 @@ func (r *moving) idle() bool {
 		}
 	}
 	return parked
-}
-
-// requeue sends a reopened run of a limited workflow back to its queue (S22): what its steps would start, they start when its turn comes.
-func (m *movement) requeue(r *moving, change *store.RunChange) {
-	change.State = progress.Queued
-	m.changes.Begins = slices.DeleteFunc(m.changes.Begins, func(b store.Begin) bool { return b.Attempt.Run == r.row.ID })
-	m.freed = append(m.freed, r.row.Workflow)
 }
 
 // attempt names one of a run.
@@ -145,9 +138,6 @@ func (m *movement) reset(r *moving, s *progress.Reset) {
 	rec := store.Record{Attempt: r.attempt(at, s.Generation, 0), State: progress.Pending, Outcome: "reset", Actor: "engine", Reason: string(s.Reason)}
 	if len(r.acts) > 0 {
 		rec.Actor, rec.Note = r.acts[0].act.Actor, r.acts[0].act.Note
-	}
-	if s.Live {
-		m.changes.Drops = append(m.changes.Drops, rec.Attempt)
 	}
 	m.changes.Records = append(m.changes.Records, rec)
 	m.changes.Resolved = append(m.changes.Resolved, rec.Attempt)

@@ -31,15 +31,16 @@ type advance struct {
 }
 
 func (a *advance) apply(e Event) {
+	ended := a.snap.Run.State.Terminal()
 	switch {
 	case e.Result != nil:
 		a.result(e.Result)
-	case e.Cancel != nil:
+	case e.Cancel != nil && !ended:
 		// A second cancel stops the finally nodes too; a run that has not begun has nothing to tidy up.
 		again := a.snap.Run.Canceling
 		a.snap.Run.Canceling = true
 		a.stop(ReasonCanceled, again || a.snap.Run.State == Queued)
-	case e.Deadline && !a.snap.Run.TimedOut:
+	case e.Deadline && !ended && !a.snap.Run.TimedOut:
 		a.snap.Run.TimedOut = true
 		a.stop(ReasonRunTimeout, false)
 	case e.Displaced && a.snap.Run.State == Queued:
@@ -64,10 +65,10 @@ func (a *advance) facts(node, shard int) *Node {
 	return &n.Shards[shard]
 }
 
-// result moves the node or shard whose attempt ended.
+// result moves the node or shard whose attempt ended. A split node has no attempts, only its shards do.
 func (a *advance) result(r *Result) {
 	n := a.facts(r.Node, r.Shard)
-	if n.State != Running {
+	if n.State != Running || n.Shards != nil {
 		return
 	}
 	end := End{Node: r.Node, Shard: r.Shard, Generation: n.Generation, Attempt: n.Attempt, Reported: true, Reason: ReasonResult, Note: r.Note, Err: r.Err}
@@ -156,6 +157,7 @@ func (a *advance) displace() {
 	for i := range a.snap.Nodes {
 		if !a.snap.Nodes[i].State.Terminal() {
 			a.derive(i, Skipped, ReasonOverlap)
+			a.stopShards(i, ReasonOverlap)
 		}
 	}
 }
@@ -167,15 +169,7 @@ func (a *advance) stop(why Reason, alsoFinally bool) {
 		if n.State.Terminal() || a.g.At(i).Node.Finally && !alsoFinally {
 			continue
 		}
-		if n.Shards != nil {
-			a.derive(i, Canceled, why)
-			a.stopShards(i, why)
-			continue
-		}
-		e := End{Node: i, Shard: Whole, Generation: n.Generation, Attempt: n.Attempt, State: Canceled, Live: n.State.Live(), Reason: why}
-		if !e.Live {
-			e.Attempt++
-		}
-		a.end(e)
+		a.abandon(i, why)
+		a.stopShards(i, why)
 	}
 }

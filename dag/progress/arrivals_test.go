@@ -58,9 +58,9 @@ func (c *counted) explore(snap progress.Snapshot, counts map[int]int) {
 	}
 	c.seen[string(key)] = true
 	for i, a := range running {
-		c.succeed(cloned(snap), maps.Clone(counts), a)
+		c.succeed(*c.fork(&snap), maps.Clone(counts), a)
 		for _, b := range running[i+1:] {
-			c.succeed(cloned(snap), maps.Clone(counts), a, b)
+			c.succeed(*c.fork(&snap), maps.Clone(counts), a, b)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package progress
 
-import "github.com/ax-run/ax/dag"
+import (
+	"slices"
+
+	"github.com/ax-run/ax/dag"
+)
 
 // Scope is how far a rerun reaches (S29).
 type Scope string
@@ -11,11 +15,11 @@ const (
 	ScopeNode Scope = "node"
 	// ScopeDownstream reruns the nodes named and everything after them.
 	ScopeDownstream Scope = "downstream"
-	// ScopeFailed reruns every failed node and what it blocked.
+	// ScopeFailed reruns every node that failed or was stopped, and what that blocked.
 	ScopeFailed Scope = "failed"
 	// ScopeAll reruns everything.
 	ScopeAll Scope = "all"
-	// ScopeFailedShards reruns the shards of split nodes that did not succeed, and keeps the expansion.
+	// ScopeFailedShards reruns the shards of the split nodes named that ended without success, and keeps the expansion.
 	ScopeFailedShards Scope = "failed_shards"
 )
 
@@ -32,62 +36,85 @@ type Mark struct {
 	Note  string
 }
 
-// Affected lists the nodes that a rerun resets, in topological order, finally nodes included if anything else is.
+// Affected lists the nodes that a rerun resets, in topological order, finally nodes included if anything else is. What is pending
+// has nothing to reset.
 func Affected(g *dag.Graph, snap *Snapshot, r *Rerun) []int {
-	hit := make([]bool, g.Len())
-	for i := range g.Len() {
-		hit[i] = r.Scope == ScopeAll || r.Scope == ScopeFailed && snap.Nodes[i].State == Failed
-	}
-	for _, i := range r.Nodes {
-		hit[i] = r.Scope != ScopeFailed
-	}
-	if r.Scope == ScopeFailedShards {
-		for i := range hit {
-			hit[i] = hit[i] && g.At(i).Node.Split()
-		}
-	}
-	var out []int
-	for i := range hit {
-		for _, p := range g.At(i).Parents {
-			hit[i] = hit[i] || hit[p] && (r.Scope == ScopeDownstream || derived(&snap.Nodes[i]))
-		}
-		if hit[i] {
-			out = append(out, i)
-		}
-	}
+	hit := reached(g, snap, r)
+	out := begun(snap, hit)
 	if len(out) == 0 {
 		return nil
 	}
-	return withFinally(g, out, hit)
+	for i := range hit {
+		hit[i] = hit[i] || g.At(i).Node.Finally
+	}
+	return begun(snap, hit)
 }
 
-func withFinally(g *dag.Graph, out []int, hit []bool) []int {
+// reached are the nodes that a rerun names, and those that follow from them.
+func reached(g *dag.Graph, snap *Snapshot, r *Rerun) []bool {
+	hit := make([]bool, g.Len())
+	for _, i := range r.Nodes {
+		hit[i] = r.Scope != ScopeFailedShards || hasFailedShards(g.At(i).Node, &snap.Nodes[i])
+	}
 	for i := range hit {
-		if g.At(i).Node.Finally && !hit[i] {
-			out = append(out, i)
+		n := &snap.Nodes[i]
+		switch r.Scope {
+		case ScopeAll:
+			hit[i] = true
+		case ScopeFailed:
+			hit[i] = n.State == Failed || n.State == Canceled
+		}
+		for _, p := range g.At(i).Parents {
+			hit[i] = hit[i] || hit[p] && (r.Scope == ScopeDownstream || derived(n))
 		}
 	}
-	return out
+	return hit
+}
+
+func begun(snap *Snapshot, hit []bool) (nodes []int) {
+	for i := range hit {
+		if hit[i] && snap.Nodes[i].State != Pending {
+			nodes = append(nodes, i)
+		}
+	}
+	return nodes
+}
+
+// hasFailedShards reports whether a split node has shards that ended without success, or could not even be split.
+func hasFailedShards(node *dag.Node, n *Node) bool {
+	if n.Shards == nil {
+		return node.Split() && n.State == Failed
+	}
+	return slices.ContainsFunc(n.Shards, failedShard)
+}
+
+func failedShard(f Node) bool {
+	return f.State.Terminal() && f.State != Succeeded && f.State != Skipped
 }
 
 // derived reports whether a node has the state it has because of others, so that it is decided again when they are.
 func derived(n *Node) bool {
 	switch n.Reason {
-	case ReasonUpstream, ReasonCondition, ReasonEmpty, ReasonCanceled, ReasonAborted, ReasonRunTimeout:
+	case ReasonUpstream, ReasonCondition, ReasonEmpty, ReasonCanceled, ReasonAborted, ReasonRunTimeout, ReasonOverlap:
 		return n.State.Terminal()
 	}
 	return false
 }
 
+// Changeable reports whether a rerun or mark is possible: not while the run is being stopped.
+func (r *Run) Changeable() bool {
+	return r.State.Terminal() || !r.Canceling && !r.TimedOut
+}
+
 // rerun resets what a rerun affects and decides everything anew.
 func (a *advance) rerun(r *Rerun) {
 	affected := Affected(a.g, a.snap, r)
-	if len(affected) == 0 {
+	if len(affected) == 0 || !a.snap.Run.Changeable() {
 		return
 	}
 	a.reopen()
 	for _, i := range affected {
-		if r.Scope == ScopeFailedShards && a.g.At(i).Node.Split() && a.snap.Nodes[i].Shards != nil {
+		if r.Scope == ScopeFailedShards && slices.Contains(r.Nodes, i) && slices.ContainsFunc(a.snap.Nodes[i].Shards, failedShard) {
 			a.resetShards(i)
 			continue
 		}
@@ -96,58 +123,105 @@ func (a *advance) rerun(r *Rerun) {
 	a.decideAll()
 }
 
-// mark resets a node, ends it as the person says, and decides again what was derived from it.
+// mark resets a node, ends it as the person says, and decides again what was derived from it. Where that lets an ended part of the run go
+// on, the finally nodes run after it once more; where nothing is left to run, the run has its new outcome at once.
 func (a *advance) mark(m *Mark) {
-	affected := Affected(a.g, a.snap, &Rerun{Scope: ScopeNode, Nodes: []int{m.Node}})
+	if !a.snap.Run.Changeable() {
+		return
+	}
+	open, _ := a.remaining()
+	affected := begun(a.snap, reached(a.g, a.snap, &Rerun{Scope: ScopeNode, Nodes: []int{m.Node}}))
 	a.reopen()
 	for _, i := range affected {
 		a.reset(i, ReasonMarked)
 	}
 	n := &a.snap.Nodes[m.Node]
 	a.end(End{Node: m.Node, Shard: Whole, Generation: n.Generation, Attempt: 1, State: m.State, Reason: ReasonMarked, Note: m.Note})
+	if a.snap.Run.State == Queued {
+		a.try()
+	}
 	a.decideAll()
+	if still, _ := a.remaining(); open == 0 && still > 0 {
+		a.resetFinally(m.Node)
+	}
 }
 
-// reopen makes an ended run go on.
+// try decides a queued run as if its turn had come, and keeps that if nothing is left to run.
+func (a *advance) try() {
+	twin := *a.snap
+	twin.Nodes = slices.Clone(a.snap.Nodes)
+	for i := range twin.Nodes {
+		twin.Nodes[i].Shards = slices.Clone(twin.Nodes[i].Shards)
+	}
+	twin.Run.State = Running
+	t := advance{g: a.g, snap: &twin}
+	t.decideAll()
+	t.settle()
+	if twin.Run.State.Terminal() {
+		*a.snap = twin
+		a.steps = append(a.steps, t.steps...)
+	}
+}
+
+// resetFinally begins the finally nodes anew, but for one.
+func (a *advance) resetFinally(but int) {
+	for i := range a.snap.Nodes {
+		if i != but && a.g.At(i).Node.Finally {
+			a.reset(i, ReasonMarked)
+		}
+	}
+}
+
+// reopen makes an ended run go on: one of a limited workflow waits for its turn again.
 func (a *advance) reopen() {
 	if !a.snap.Run.State.Terminal() {
 		return
 	}
-	a.snap.Run = Run{State: Running}
+	limited := a.snap.Run.Limited
+	a.snap.Run = Run{State: Running, Limited: limited}
+	if limited {
+		a.snap.Run.State = Queued
+	}
 	a.steps = append(a.steps, Step{Reopen: &Reopen{}})
 }
 
-// reset begins a node's next generation.
+// reset begins a node's next generation; what is left of the old one is canceled first.
 func (a *advance) reset(i int, why Reason) {
 	n := &a.snap.Nodes[i]
 	if n.State == Pending {
 		return
 	}
-	for s := range n.Shards {
-		if n.Shards[s].State.Live() {
-			a.steps = append(a.steps, Step{Reset: &Reset{Node: i, Shard: s, Generation: n.Generation + 1, Live: true, Reason: why}})
-		}
-	}
-	a.steps = append(a.steps, Step{Reset: &Reset{Node: i, Shard: Whole, Generation: n.Generation + 1, Live: n.State.Live() && n.Shards == nil, Reason: why}})
+	a.abandon(i, why)
+	a.stopShards(i, why)
+	a.steps = append(a.steps, Step{Reset: &Reset{Node: i, Shard: Whole, Generation: n.Generation + 1, Reason: why}})
 	*n = Node{State: Pending, Generation: n.Generation + 1}
 }
 
-// resetShards begins the next generation of a split node and of its shards that did not succeed; its expansion stays.
-func (a *advance) resetShards(i int) {
+// abandon ends a node that has not ended, its shards apart.
+func (a *advance) abandon(i int, why Reason) {
 	n := &a.snap.Nodes[i]
-	generation := n.Generation + 1
-	a.steps = append(a.steps, Step{Reset: &Reset{Node: i, Shard: Whole, Generation: generation, Reason: ReasonRerun}})
-	shards := n.Shards
-	a.steps = append(a.steps, Step{Expand: &Expand{Node: i, Generation: generation, Total: len(shards), Keep: true}})
-	*n = Node{State: Running, Generation: generation, Shards: shards}
-	for s := range shards {
-		f := &shards[s]
-		if f.State == Succeeded || f.State == Skipped {
-			continue
-		}
-		a.steps = append(a.steps, Step{Reset: &Reset{Node: i, Shard: s, Generation: f.Generation + 1, Live: f.State.Live(), Reason: ReasonRerun}})
-		*f = Node{State: Pending, Generation: f.Generation + 1}
-		a.start(i, s, ReasonRerun)
+	if n.State.Terminal() {
+		return
 	}
-	a.shardEnded(i)
+	e := End{Node: i, Shard: Whole, Generation: n.Generation, Attempt: n.Attempt, State: Canceled, Live: n.State.Live() && n.Shards == nil, Reason: why}
+	if !e.Live {
+		e.Attempt++
+	}
+	a.end(e)
+}
+
+// resetShards begins the next generation of a split node and of its shards that failed; its expansion, and what its other shards did or
+// do, stays.
+func (a *advance) resetShards(i int) {
+	a.abandon(i, ReasonRerun)
+	n := &a.snap.Nodes[i]
+	*n = Node{State: Running, Generation: n.Generation + 1, Shards: slices.Clone(n.Shards)}
+	a.steps = append(a.steps, Step{Reset: &Reset{Node: i, Shard: Whole, Generation: n.Generation, Reason: ReasonRerun}},
+		Step{Expand: &Expand{Node: i, Generation: n.Generation, Total: len(n.Shards), Keep: true}})
+	for s := range n.Shards {
+		if f := &n.Shards[s]; failedShard(*f) {
+			*f = Node{State: Pending, Generation: f.Generation + 1}
+			a.steps = append(a.steps, Step{Reset: &Reset{Node: i, Shard: s, Generation: f.Generation, Reason: ReasonRerun}})
+		}
+	}
 }

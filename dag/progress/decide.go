@@ -25,12 +25,18 @@ func (a *advance) propagate() {
 	}
 }
 
-// decide applies the trigger rule of one pending node to its direct parents' present states. Finally
-// nodes are decided by settle.
+// decide applies the trigger rule of one pending node of a running run to its direct parents' present states, or goes on with
+// a split one. Finally nodes are decided by settle.
 func (a *advance) decide(i int) {
 	v := a.g.At(i)
 	n := &a.snap.Nodes[i]
-	if n.State != Pending || v.Node.Finally {
+	switch {
+	case a.snap.Run.State != Running:
+		return
+	case n.State == Running:
+		a.startShards(i)
+		return
+	case n.State != Pending || v.Node.Finally:
 		return
 	}
 	switch s := Decide(v.Node.TriggerRule, a.tally(i)); s {
@@ -101,7 +107,7 @@ func (a *advance) tally(i int) Tally {
 // them, and ends the run when all nodes are terminal (I7).
 func (a *advance) settle() {
 	ordinary, all := a.remaining()
-	if ordinary == 0 && all > 0 {
+	if ordinary == 0 && all > 0 && a.snap.Run.State == Running {
 		a.startFinally()
 		_, all = a.remaining()
 	}

@@ -9,30 +9,39 @@ import (
 )
 
 // replay carries steps out one by one, as the store does, and checks that each is one that may be taken there and then.
-func (w *walk) replay(before progress.Snapshot, steps []progress.Step, events []progress.Event) {
-	r := replay{walk: w, now: cloned(before)}
+func (w *walk) replay(before *progress.Snapshot, steps []progress.Step, events []progress.Event) {
+	r := replay{walk: w, now: w.fork(before), kept: map[int][]progress.Node{}}
 	for i, s := range steps {
 		switch {
 		case s.Start != nil:
 			r.start(s.Start)
 		case s.End != nil:
 			r.end(s.End, events)
+		case s.Expand != nil:
+			r.expand(s.Expand)
+		case s.Reset != nil:
+			r.reset(s.Reset)
+		case s.Reopen != nil:
+			r.reopen()
 		case s.Run != nil:
 			require.Equal(w, len(steps)-1, i, "the end of the run is the last step")
 			r.runEnd(s.Run)
 		}
 	}
-	for i := range w.nodes {
-		require.Equal(w, w.snap.Nodes[i].State, r.now.Nodes[i].State, "the steps lead to the snapshot")
-		require.Equal(w, w.snap.Nodes[i].Attempt, r.now.Nodes[i].Attempt)
-		require.Equal(w, w.snap.Nodes[i].Reason, r.now.Nodes[i].Reason)
+	require.Equal(w, spots(w.snap), spots(r.now), "the steps lead to the snapshot")
+	for _, at := range spots(r.now) {
+		want, got := factsOf(w.snap, at), factsOf(r.now, at)
+		require.Equal(w, []any{want.State, want.Generation, want.Attempt, want.Reason, want.Taken},
+			[]any{got.State, got.Generation, got.Attempt, got.Reason, got.Taken}, "the steps lead to the snapshot")
 	}
 	require.Equal(w, w.snap.Run.State, r.now.Run.State)
 }
 
 type replay struct {
 	*walk
-	now progress.Snapshot
+	now *progress.Snapshot
+	// kept are the shards of split nodes that were begun anew; the new generation may keep them.
+	kept map[int][]progress.Node
 }
 
 // permitted checks that the transition table has a change of a node.
@@ -43,32 +52,37 @@ func (w *walk) permitted(from, to progress.State) {
 
 // start checks I4: a node starts once an attempt, and only when its rule holds.
 func (r *replay) start(s *progress.Start) {
-	n := &r.now.Nodes[s.Node]
-	key := attempt{s.Node, s.Attempt}
+	n := factsOf(r.now, spot{s.Node, s.Shard})
+	key := attempt{spot{s.Node, s.Shard}, s.Generation, s.Attempt}
 	require.False(r, r.started[key], "an attempt is started once")
 	r.started[key] = true
 	require.Equal(r, n.Generation, s.Generation)
+	require.Equal(r, n.Attempt+1, s.Attempt)
 	switch s.Reason {
-	case progress.ReasonRule, progress.ReasonFinally:
+	case progress.ReasonRule, progress.ReasonFinally, progress.ReasonShards:
 		r.permitted(n.State, progress.Queued)
+		require.Equal(r, s.Reason == progress.ReasonShards, s.Shard != progress.Whole)
 		require.Equal(r, 1, s.Attempt)
 		require.Zero(r, s.After)
-		require.True(r, r.mayStart(s.Node), "the rule of %s holds", r.nodes[s.Node].name)
+		require.True(r, s.Shard != progress.Whole && r.now.Nodes[s.Node].State == progress.Running || r.mayBegin(s.Node), "the rule of %s holds", r.nodes[s.Node].name)
 		n.State = progress.Queued
 	case progress.ReasonRetry, progress.ReasonReroute:
 		require.Equal(r, s.After > 0, n.State == progress.Retrying, "a delay is waited for, none is not")
 		require.True(r, s.After > 0 || n.State == progress.Queued)
-		require.Equal(r, n.Attempt+1, s.Attempt)
 	default:
 		require.Fail(r, "no reason to start", s.Reason)
 	}
 	n.Attempt = s.Attempt
 }
 
-func (r *replay) mayStart(i int) bool {
-	n := reference{shape: r.shape, Snapshot: r.now}
+// mayBegin reports whether a node's rule holds, going by what the steps so far have led to.
+func (r *replay) mayBegin(i int) bool {
 	if !r.nodes[i].finally {
-		return triggers[r.nodes[i].rule].decide(n.parents(i)) == progress.Queued
+		so := newReference(r.shape, r.now)
+		for j := range so.marked {
+			so.marked[j] = r.now.Nodes[j].Reason == progress.ReasonMarked
+		}
+		return triggers[r.nodes[i].rule].decide(so.parents(i)) == progress.Queued
 	}
 	for j, other := range r.nodes {
 		if !r.now.Nodes[j].State.Terminal() && (!other.finally || slices.Contains(r.nodes[i].needs, j)) {
@@ -80,29 +94,81 @@ func (r *replay) mayStart(i int) bool {
 
 // end checks that a row of history is about the current attempt, or about the decision that there is none (I2).
 func (r *replay) end(e *progress.End, events []progress.Event) {
-	n := &r.now.Nodes[e.Node]
+	at := spot{e.Node, e.Shard}
+	n := factsOf(r.now, at)
 	require.Equal(r, n.Generation, e.Generation)
 	from := n.State
 	if e.Reported {
 		require.Equal(r, n.Attempt, e.Attempt)
 		require.True(r, slices.ContainsFunc(events, func(ev progress.Event) bool {
-			return ev.Result != nil && ev.Result.Node == e.Node && ev.Result.Err == e.Err
+			return ev.Result != nil && at == spot{ev.Result.Node, ev.Result.Shard} && ev.Result.Err == e.Err
 		}))
 		require.False(r, e.Live, "the live row of a result goes with it")
 	} else {
-		require.Equal(r, live(from), e.Live, "what is live is removed")
-		require.Nil(r, e.Err)
-		if !e.Live {
-			require.Equal(r, n.Attempt+1, e.Attempt)
-		} else {
-			require.Equal(r, n.Attempt, e.Attempt)
-		}
+		r.unreported(n, e)
 	}
 	r.permitted(from, e.State)
 	require.NotEmpty(r, e.Reason, "nothing changes without a reason (S3)")
-	n.State, n.Tolerated, n.Attempt = e.State, e.Tolerated, e.Attempt
+	n.State, n.Tolerated, n.Attempt, n.Taken = e.State, e.Tolerated, e.Attempt, e.Taken
 	if e.State.Terminal() {
 		n.Reason = e.Reason
+	}
+}
+
+// unreported is the end of something that no attempt brought about.
+func (r *replay) unreported(n *progress.Node, e *progress.End) {
+	require.Equal(r, live(n.State) && n.Shards == nil, e.Live, "what is live is removed")
+	if e.Live {
+		require.Equal(r, n.Attempt, e.Attempt)
+	} else {
+		require.Equal(r, n.Attempt+1, e.Attempt)
+	}
+	switch e.Reason {
+	case progress.ReasonCondition, progress.ReasonEmpty, progress.ReasonBranch:
+		require.True(r, r.mayBegin(e.Node), "the rule of %s holds", r.nodes[e.Node].name)
+	case progress.ReasonShards:
+		require.True(r, every(positions(make([]spec, len(n.Shards))), func(s int) bool { return n.Shards[s].State.Terminal() }))
+	}
+	broken := e.State == progress.Failed && (e.Reason == progress.ReasonCondition || e.Reason == progress.ReasonShards)
+	require.Equal(r, broken, e.Err != nil)
+}
+
+// expand splits a node whose rule holds, or keeps the shards of its generation before.
+func (r *replay) expand(e *progress.Expand) {
+	n := &r.now.Nodes[e.Node]
+	require.Equal(r, n.Generation, e.Generation)
+	r.permitted(n.State, progress.Running)
+	n.State, n.Shards = progress.Running, make([]progress.Node, e.Total)
+	if e.Keep {
+		require.Len(r, r.kept[e.Node], e.Total)
+		copy(n.Shards, r.kept[e.Node])
+		return
+	}
+	for s := range n.Shards {
+		n.Shards[s] = progress.Node{State: progress.Pending, Generation: e.Generation}
+	}
+	n.State = progress.Pending
+	require.True(r, r.mayBegin(e.Node), "the rule of %s holds", r.nodes[e.Node].name)
+	n.State = progress.Running
+}
+
+// reset begins a generation anew; the one before has ended (I1).
+func (r *replay) reset(s *progress.Reset) {
+	n := factsOf(r.now, spot{s.Node, s.Shard})
+	require.True(r, n.State.Terminal(), "a generation follows one that has ended")
+	require.Equal(r, n.Generation+1, s.Generation)
+	require.NotEmpty(r, s.Reason)
+	if s.Shard == progress.Whole {
+		r.kept[s.Node] = n.Shards
+	}
+	*n = progress.Node{State: progress.Pending, Generation: s.Generation}
+}
+
+func (r *replay) reopen() {
+	require.True(r, r.now.Run.State.Terminal())
+	r.now.Run.State = progress.Running
+	if r.now.Run.Limited {
+		r.now.Run.State = progress.Queued
 	}
 }
 
@@ -116,20 +182,25 @@ func (r *replay) runEnd(e *progress.RunEnd) {
 }
 
 // invariants checks what must hold at any moment.
-func (w *walk) invariants(before progress.Snapshot) {
-	terminal, alive := 0, false
-	for i, n := range w.snap.Nodes {
-		if was := before.Nodes[i]; was.State.Terminal() {
-			require.Equal(w, was, n, "I1: terminal is terminal")
+func (w *walk) invariants(before *progress.Snapshot) {
+	over := func(n *progress.Node) bool { return n.State.Terminal() }
+	alive := w.snap.Run.State == progress.Queued
+	for _, at := range spots(before) {
+		if was := factsOf(before, at); over(was) && at.shard < len(w.snap.Nodes[at.node].Shards) {
+			now := factsOf(w.snap, at)
+			require.True(w, now.Generation > was.Generation || now.Generation == was.Generation && now.State == was.State, "I1: terminal is terminal")
 		}
-		if n.State.Terminal() {
-			terminal++
-		}
+	}
+	for i := range w.snap.Nodes {
+		n := &w.snap.Nodes[i]
+		open := slices.ContainsFunc(n.Shards, func(f progress.Node) bool { return !over(&f) })
+		require.True(w, n.Shards == nil || over(n) == !open, "a split node ends with its shards")
 		alive = alive || live(n.State)
 	}
-	if before.Run.State.Terminal() {
-		require.Equal(w, before.Run.State, w.snap.Run.State, "I1: terminal is terminal")
+	if before.Run.State.Terminal() && !w.snap.Run.State.Terminal() {
+		require.True(w, slices.ContainsFunc(w.snap.Nodes, func(n progress.Node) bool { return !over(&n) }), "a run that goes on has something to do")
 	}
-	require.Equal(w, terminal == len(w.nodes), w.snap.Run.State.Terminal(), "I7: a run is terminal exactly when all its nodes are")
+	ended := !slices.ContainsFunc(w.snap.Nodes, func(n progress.Node) bool { return !over(&n) })
+	require.Equal(w, ended, w.snap.Run.State.Terminal(), "I7: a run is terminal exactly when all its nodes are")
 	require.True(w, alive || w.snap.Run.State.Terminal(), "I5: something ends every state that is not terminal")
 }

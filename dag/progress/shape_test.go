@@ -24,7 +24,61 @@ type spec struct {
 	needs   []int
 	rule    dag.Rule
 	finally bool
+	// conditional nodes have a condition; a node branches, splits, or does neither.
+	conditional, branches, splits bool
+	success                       success
+	failFast                      bool
+	// answers are what its expressions say, generation by generation and then again.
+	answers []answer
 	policy
+}
+
+// answer is what the expressions of a node say.
+type answer struct {
+	when, work verdict
+	// taken are the children that a branch takes, total is how many shards a node is split into.
+	taken []int
+	total int
+}
+
+// verdict is what a condition says; for the work of a node, fails is the only one that matters.
+type verdict string
+
+const (
+	holds verdict = "holds"
+	not   verdict = "does not hold"
+	fails verdict = "cannot be evaluated"
+)
+
+// success is how many shards must succeed: any, so many, a percentage, or else all.
+type success struct {
+	any              bool
+	atLeast, percent int
+}
+
+func (s success) text() dag.Success {
+	switch {
+	case s.any:
+		return "any"
+	case s.atLeast > 0:
+		return dag.Success(fmt.Sprintf("at_least %d", s.atLeast))
+	case s.percent > 0:
+		return dag.Success(fmt.Sprintf("at_least %d%%", s.percent))
+	}
+	return "all"
+}
+
+// needed is the number of shards of total that must succeed.
+func (s success) needed(total int) int {
+	switch {
+	case s.any:
+		return 1
+	case s.atLeast > 0:
+		return min(s.atLeast, total)
+	case s.percent > 0:
+		return (s.percent*total + 99) / 100
+	}
+	return total
 }
 
 // policy is what a node does about failures.
@@ -42,6 +96,8 @@ type shapeOptions struct {
 	maxNodes int
 	rules    []dag.Rule
 	policies *rapid.Generator[policy]
+	// rich shapes have conditions, branches and shards.
+	rich bool
 }
 
 var anyPolicy = rapid.Custom(func(t *rapid.T) policy {
@@ -73,6 +129,11 @@ func drawShape(t *rapid.T, o shapeOptions) shape {
 			n.rule = rapid.SampledFrom(fitting(o.rules, len(n.needs))).Draw(t, "rule")
 		}
 	}
+	for i := range nodes {
+		if o.rich {
+			drawExpressions(t, nodes, i)
+		}
+	}
 	return newShape(t, nodes)
 }
 
@@ -86,11 +147,51 @@ func fitting(rules []dag.Rule, needs int) []dag.Rule {
 	})
 }
 
+// drawExpressions gives some nodes a condition, and makes some branch or split.
+func drawExpressions(t *rapid.T, nodes []spec, i int) {
+	n := &nodes[i]
+	children := ordinaryChildren(nodes, i)
+	n.conditional = rapid.IntRange(0, 3).Draw(t, "conditional") == 0
+	switch kind := rapid.IntRange(0, 4).Draw(t, "kind"); {
+	case kind == 0:
+		n.splits, n.failFast = true, rapid.Bool().Draw(t, "fail_fast")
+		n.success = rapid.SampledFrom([]success{{}, {}, {any: true}, {atLeast: 2}, {percent: 50}, {percent: 34}}).Draw(t, "success")
+	case kind == 1 && !n.finally:
+		n.branches = len(children) > 0
+	}
+	n.answers = make([]answer, rapid.IntRange(1, 3).Draw(t, "generations"))
+	broken := fails
+	if n.onFailure == dag.AbortRun {
+		broken = holds // what else is decided at the very moment at which it aborts the run is left open
+	}
+	for g := range n.answers {
+		n.answers[g] = answer{
+			when:  rapid.SampledFrom([]verdict{holds, holds, holds, not, not, broken}).Draw(t, "condition"),
+			work:  rapid.SampledFrom([]verdict{holds, holds, holds, holds, broken}).Draw(t, "work"),
+			total: rapid.IntRange(0, 4).Draw(t, "shards"),
+		}
+		for _, c := range children {
+			if n.branches && rapid.Bool().Draw(t, "taken") {
+				n.answers[g].taken = append(n.answers[g].taken, c)
+			}
+		}
+	}
+}
+
+func ordinaryChildren(nodes []spec, i int) (children []int) {
+	for c := range nodes {
+		if !nodes[c].finally && slices.Contains(nodes[c].needs, i) {
+			children = append(children, c)
+		}
+	}
+	return children
+}
+
 // newShape builds the graph of some nodes and puts them where it has them.
 func newShape(t require.TestingT, nodes []spec) shape {
 	def := &dag.Definition{Meta: dag.Meta{Workflow: "random"}, Nodes: map[string]*dag.Node{}}
-	for _, n := range nodes {
-		def.Nodes[n.name] = n.node(nodes)
+	for i, n := range nodes {
+		def.Nodes[n.name] = n.node(nodes, ordinaryChildren(nodes, i))
 	}
 	graph, problems := dag.Build(def, dag.BuildOptions{AllowUnsupported: true})
 	require.False(t, problems.Failed(), "%v", problems)
@@ -102,18 +203,26 @@ func newShape(t require.TestingT, nodes []spec) shape {
 	}
 	s := shape{graph: graph, nodes: make([]spec, len(nodes))}
 	for i, n := range nodes {
-		needs := make([]int, len(n.needs))
-		for j, p := range n.needs {
-			needs[j] = place[p]
+		n.needs = placed(n.needs, place)
+		n.answers = slices.Clone(n.answers)
+		for g := range n.answers {
+			n.answers[g].taken = placed(n.answers[g].taken, place)
 		}
-		n.needs = needs
 		s.nodes[place[i]] = n
 	}
 	return s
 }
 
-// node is the definition of a spec.
-func (n spec) node(nodes []spec) *dag.Node {
+func placed(nodes, place []int) []int {
+	out := make([]int, len(nodes))
+	for i, n := range nodes {
+		out[i] = place[n]
+	}
+	return out
+}
+
+// node is the definition of a spec. Its expressions are only there to be asked: what they say are the spec's answers.
+func (n spec) node(nodes []spec, children []int) *dag.Node {
 	delay, exact := dag.Duration(n.delay), 0.0
 	out := &dag.Node{
 		Work: dag.Work{Handler: "work"},
@@ -127,6 +236,18 @@ func (n spec) node(nodes []spec) *dag.Node {
 	}
 	for _, p := range n.needs {
 		out.Needs = append(out.Needs, nodes[p].name)
+	}
+	if n.conditional {
+		out.When = "true"
+	}
+	switch {
+	case n.branches:
+		out.Work = dag.Work{Branch: &dag.Branch{}}
+		for _, c := range children {
+			out.Branch.Cases = append(out.Branch.Cases, dag.Case{When: "true", To: []string{nodes[c].name}})
+		}
+	case n.splits:
+		out.Shards, out.Success, out.FailFast = "2", n.success.text(), n.failFast
 	}
 	return out
 }

@@ -24,7 +24,16 @@ func (a *advance) expand(i int) {
 	a.steps = append(a.steps, Step{Expand: &Expand{Node: i, Generation: n.Generation, Total: total}})
 	for s := range n.Shards {
 		n.Shards[s] = Node{State: Pending, Generation: n.Generation}
-		a.start(i, s, ReasonShards)
+	}
+	a.startShards(i)
+}
+
+// startShards starts the shards that have not begun.
+func (a *advance) startShards(i int) {
+	for s := range a.snap.Nodes[i].Shards {
+		if a.snap.Nodes[i].Shards[s].State == Pending {
+			a.start(i, s, ReasonShards)
+		}
 	}
 }
 

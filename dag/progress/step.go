@@ -20,13 +20,12 @@ type Expand struct {
 	Keep                    bool
 }
 
-// Reset begins a new generation of a node, which is pending again, or with Shard not Whole of one of its shards. What is live
-// of the old one goes (I2).
+// Reset begins a new generation of a node, which is pending again, or with Shard not Whole of one of its shards. The old one has
+// ended (I2).
 type Reset struct {
 	Node, Shard int
 	// Generation is the new one.
 	Generation int
-	Live       bool
 	Reason     Reason
 }
 

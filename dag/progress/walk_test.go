@@ -20,11 +20,16 @@ var allRules = []dag.Rule{
 func TestAdvanceAgreesWithTheReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWalk(t, drawShape(t, shapeOptions{maxNodes: 9, rules: allRules, policies: anyPolicy}))
-		w.begin()
-		for !w.snap.Run.State.Terminal() {
-			w.step()
-		}
-		w.late()
+		w.walk()
+	})
+}
+
+// TestAdvanceAgreesWithTheReferenceOnAnything has conditions, branches, shards and people who rerun and mark.
+func TestAdvanceAgreesWithTheReferenceOnAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWalk(t, drawShape(t, shapeOptions{maxNodes: 8, rules: allRules, policies: anyPolicy, rich: true}))
+		w.hands, w.reopenings = 3, 3
+		w.walk()
 	})
 }
 
@@ -32,52 +37,79 @@ func TestAdvanceAgreesWithTheReference(t *testing.T) {
 type walk struct {
 	*rapid.T
 	shape
-	snap progress.Snapshot
-	ref  reference
+	snap *progress.Snapshot
+	ref  *reference
 	// trouble is how many more things may happen to the run that would not let it end.
 	trouble int
 	cancels int
+	// hands is how often people may still change a run that goes on, reopenings how often one that has ended.
+	hands, reopenings int
 	// started are the attempts that were ever started.
 	started map[attempt]bool
 }
 
-type attempt struct{ node, number int }
-
-func newWalk(t *rapid.T, s shape) *walk {
-	snap := progress.Fresh(s.graph, time.Time{}, 7)
-	ref := reference{shape: s, Snapshot: snap}
-	ref.Nodes = slices.Clone(snap.Nodes)
-	return &walk{T: t, shape: s, snap: snap, ref: ref, trouble: 40, started: map[attempt]bool{}}
+type attempt struct {
+	spot
+	generation, number int
 }
 
-// begin starts the run: at once, or from the queue of its workflow, where it may be canceled.
+func newWalk(t *rapid.T, s shape) *walk {
+	fresh := progress.Fresh(s.graph, time.Time{}, 7)
+	fresh.Run.Limited = rapid.Bool().Draw(t, "limited")
+	return &walk{T: t, shape: s, snap: s.fork(&fresh), ref: newReference(s, &fresh), trouble: 40, started: map[attempt]bool{}}
+}
+
+func (w *walk) walk() {
+	w.begin()
+	for w.goesOn() {
+		w.step()
+	}
+	w.late()
+}
+
+// begin starts the run: at once, or from the queue of its workflow.
 func (w *walk) begin() {
 	if rapid.IntRange(0, 4).Draw(w.T, "queued") > 0 {
 		w.advance()
 		return
 	}
 	w.setRun(progress.Queued)
-	if rapid.Bool().Draw(w.T, "cancel the queued run") {
-		w.advance(progress.Event{Cancel: &progress.Cancel{}})
-		require.Equal(w, progress.Canceled, w.snap.Run.State)
-		require.Empty(w, w.started, "what has not begun costs nothing to stop")
+	if rapid.IntRange(0, 2).Draw(w.T, "its end before its turn") > 0 {
 		return
 	}
-	w.setRun(progress.Running)
-	w.advance()
+	want := rapid.SampledFrom([]progress.Event{{Cancel: &progress.Cancel{}}, {Displaced: true}}).Draw(w.T, "end")
+	w.advance(want)
+	require.True(w, w.snap.Run.State == progress.Canceled || want.Displaced && w.snap.Run.State == progress.Skipped)
+	require.Empty(w, w.started, "what has not begun costs nothing to stop")
 }
 
 func (w *walk) setRun(s progress.State) { w.snap.Run.State, w.ref.Run.State = s, s }
 
+// goesOn reports whether more may happen; somebody may have reopened the run for that.
+func (w *walk) goesOn() bool {
+	if w.snap.Run.State.Terminal() && w.reopenings > 0 && rapid.Bool().Draw(w.T, "reopen") {
+		w.reopenings--
+		w.advance(w.byHand())
+	}
+	return !w.snap.Run.State.Terminal()
+}
+
 // step lets one thing happen.
 func (w *walk) step() {
 	w.trouble--
-	switch kind := rapid.IntRange(0, 19).Draw(w.T, "what happens"); {
+	kind := rapid.IntRange(0, 19).Draw(w.T, "what happens")
+	switch {
 	case kind == 0 && w.cancels < 2 && w.trouble > 0:
 		w.cancels++
 		w.advance(progress.Event{Cancel: &progress.Cancel{}})
 	case kind == 1 && w.trouble > 0:
 		w.advance(progress.Event{Deadline: true})
+	case kind == 2 && w.hands > 0:
+		w.hands--
+		w.advance(w.byHand())
+	case w.snap.Run.State == progress.Queued:
+		w.setRun(progress.Running)
+		w.advance()
 	case kind < 8:
 		w.carry()
 	default:
@@ -85,56 +117,70 @@ func (w *walk) step() {
 	}
 }
 
+// byHand draws what a person does to the run.
+func (w *walk) byHand() progress.Event {
+	nodes := rapid.IntRange(0, len(w.nodes)-1)
+	if rapid.IntRange(0, 2).Draw(w.T, "mark") == 0 {
+		return progress.Event{Mark: &progress.Mark{Node: nodes.Draw(w.T, "marked"),
+			State: rapid.SampledFrom([]progress.State{progress.Succeeded, progress.Failed, progress.Skipped}).Draw(w.T, "as")}}
+	}
+	scopes := []progress.Scope{progress.ScopeNode, progress.ScopeDownstream, progress.ScopeFailed, progress.ScopeAll, progress.ScopeFailedShards}
+	return progress.Event{Rerun: &progress.Rerun{Scope: rapid.SampledFrom(scopes).Draw(w.T, "scope"),
+		Nodes: rapid.SliceOfNDistinct(nodes, 0, 3, rapid.ID).Draw(w.T, "rerun")}}
+}
+
 // carry moves a live node as others do: a worker takes it, its delay is over, or its worker is missing.
 func (w *walk) carry() {
-	nodes := w.in(progress.Queued, progress.Retrying, progress.Waiting)
-	if len(nodes) == 0 {
+	live := w.in(progress.Queued, progress.Retrying, progress.Waiting)
+	if len(live) == 0 {
 		w.finish()
 		return
 	}
-	i := rapid.SampledFrom(nodes).Draw(w.T, "carried")
-	to := progress.Queued
-	if w.snap.Nodes[i].State == progress.Queued {
+	at := rapid.SampledFrom(live).Draw(w.T, "carried")
+	from, to := factsOf(w.snap, at).State, progress.Queued
+	if from == progress.Queued {
 		to = progress.Running
 	}
-	if w.trouble > 0 && w.snap.Nodes[i].State != progress.Waiting && rapid.IntRange(0, 5).Draw(w.T, "no worker") == 0 {
+	if w.trouble > 0 && from != progress.Waiting && rapid.IntRange(0, 5).Draw(w.T, "no worker") == 0 {
 		to = progress.Waiting
 	}
-	w.move(i, to)
+	w.move(at, to)
 }
 
-func (w *walk) move(i int, to progress.State) {
-	w.permitted(w.snap.Nodes[i].State, to)
-	w.snap.Nodes[i].State, w.ref.Nodes[i].State = to, to
+func (w *walk) move(at spot, to progress.State) {
+	w.permitted(factsOf(w.snap, at).State, to)
+	factsOf(w.snap, at).State, factsOf(&w.ref.Snapshot, at).State = to, to
 }
 
-// in are the nodes in one of some states.
-func (w *walk) in(states ...progress.State) (nodes []int) {
-	for i, n := range w.snap.Nodes {
-		if slices.Contains(states, n.State) {
-			nodes = append(nodes, i)
-		}
-	}
-	return nodes
+// in are the nodes and shards in one of some states; a split node itself is in none.
+func (w *walk) in(states ...progress.State) []spot {
+	return slices.DeleteFunc(spots(w.snap), func(at spot) bool {
+		n := factsOf(w.snap, at)
+		return n.Shards != nil || !slices.Contains(states, n.State)
+	})
 }
 
-// finish ends up to three running attempts at once, maybe in one batch with a cancel or with the result of an attempt that is not
-// current any more.
+// finish ends up to three running attempts at once, maybe in one batch with a cancel, with what a person does, or with the result of an
+// attempt that is not current any more.
 func (w *walk) finish() {
 	var events []progress.Event
 	for range rapid.IntRange(1, 3).Draw(w.T, "batch") {
-		nodes := slices.DeleteFunc(w.in(progress.Running), func(i int) bool {
-			return slices.ContainsFunc(events, func(e progress.Event) bool { return e.Result.Node == i })
+		running := slices.DeleteFunc(w.in(progress.Running), func(at spot) bool {
+			return slices.ContainsFunc(events, func(e progress.Event) bool { return at == spot{e.Result.Node, e.Result.Shard} })
 		})
-		if len(nodes) > 0 {
-			events = append(events, w.outcome(rapid.SampledFrom(nodes).Draw(w.T, "finished")))
+		if len(running) > 0 {
+			events = append(events, w.outcome(rapid.SampledFrom(running).Draw(w.T, "finished")))
 		}
 	}
 	if len(events) == 0 {
 		w.takeOne()
 		return
 	}
-	if dead := w.in(progress.Pending, progress.Succeeded, progress.Failed, progress.Canceled); len(dead) > 0 && rapid.IntRange(0, 4).Draw(w.T, "stale") == 0 {
+	dead := slices.DeleteFunc(spots(w.snap), func(at spot) bool {
+		n := factsOf(w.snap, at)
+		return n.State == progress.Running && n.Shards == nil
+	})
+	if len(dead) > 0 && rapid.IntRange(0, 4).Draw(w.T, "stale") == 0 {
 		events = append(events, w.outcome(rapid.SampledFrom(dead).Draw(w.T, "stale result")))
 	}
 	if w.trouble > 0 && w.cancels < 2 && rapid.IntRange(0, 19).Draw(w.T, "cancel too") == 0 {
@@ -146,20 +192,20 @@ func (w *walk) finish() {
 
 // takeOne makes the first live node run, so that something can end.
 func (w *walk) takeOne() {
-	i := w.in(progress.Queued, progress.Retrying, progress.Waiting)[0]
-	if w.snap.Nodes[i].State != progress.Queued {
-		w.move(i, progress.Queued)
+	at := w.in(progress.Queued, progress.Retrying, progress.Waiting)[0]
+	if factsOf(w.snap, at).State != progress.Queued {
+		w.move(at, progress.Queued)
 	}
-	w.move(i, progress.Running)
+	w.move(at, progress.Running)
 }
 
 // outcome draws how an attempt ended.
-func (w *walk) outcome(i int) progress.Event {
+func (w *walk) outcome(at spot) progress.Event {
 	classes := []progress.Class{"", "", "", "skipped", progress.Permanent, progress.System, progress.System, progress.Timeout, progress.Lost}
 	if w.trouble > 0 {
 		classes = append(classes, progress.HandedBack)
 	}
-	res := progress.Result{Shard: progress.Whole, Node: i}
+	res := progress.Result{Node: at.node, Shard: at.shard}
 	switch class := rapid.SampledFrom(classes).Draw(w.T, "class"); class {
 	case "":
 	case "skipped":
@@ -173,36 +219,22 @@ func (w *walk) outcome(i int) progress.Event {
 
 // advance asks both what follows, and checks the steps and the invariants.
 func (w *walk) advance(events ...progress.Event) {
-	before, twin := cloned(w.snap), cloned(w.snap)
-	steps := progress.Advance(w.graph, &w.snap, events)
-	require.Equal(w, steps, progress.Advance(w.graph, &twin, events), "Advance is deterministic")
+	before, twin := w.fork(w.snap), w.fork(w.snap)
+	steps := progress.Advance(w.graph, w.snap, events)
+	require.Equal(w, steps, progress.Advance(w.graph, twin, events), "Advance is deterministic")
 	w.ref.apply(events)
-	require.Equal(w, w.ref.Snapshot, unreasoned(w.snap), "the reference says what, the steps say why")
+	require.Equal(w, w.ref.Snapshot, w.plain(w.snap), "the reference says what, the steps say why")
 	w.replay(before, steps, events)
 	w.invariants(before)
 	if w.snap.Run.State == progress.Running {
-		require.Empty(w, progress.Advance(w.graph, &w.snap, nil), "nothing is left to decide")
+		require.Empty(w, progress.Advance(w.graph, w.snap, nil), "nothing is left to decide")
 	}
-}
-
-// unreasoned is a snapshot without why its nodes ended.
-func unreasoned(s progress.Snapshot) progress.Snapshot {
-	s = cloned(s)
-	for i := range s.Nodes {
-		s.Nodes[i].Reason = ""
-	}
-	return s
-}
-
-func cloned(s progress.Snapshot) progress.Snapshot {
-	s.Nodes = slices.Clone(s.Nodes)
-	return s
 }
 
 // late tries to change a run that has ended.
 func (w *walk) late() {
-	for i := range w.nodes {
-		w.advance(w.outcome(i))
+	for _, at := range spots(w.snap) {
+		w.advance(w.outcome(at))
 	}
 	w.advance(progress.Event{Deadline: true})
 	w.advance(progress.Event{Cancel: &progress.Cancel{}})
