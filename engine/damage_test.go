@@ -52,7 +52,7 @@ var damages = map[string]string{
 	"I8 a node is not of its run's version":        "UPDATE ax.node_runs SET node = 'c' WHERE node = 'b'",
 	"S2 a run has another outcome than its nodes":  "UPDATE ax.runs SET warnings = 0",
 	"S3 a row without an actor or a reason":        "UPDATE ax.node_runs SET reason = NULL",
-	"S14 a node ended against its rule":            "UPDATE ax.node_runs SET state = 'skipped', queued_at = NULL WHERE node = 'b'",
+	"S14 a node ended against its rule":            "UPDATE ax.node_runs SET state = 'skipped', reason = 'upstream', queued_at = NULL WHERE node = 'b'",
 	"S16 a failed node is no dead letter":          "DELETE FROM ax.dead_letters",
 	"S16 a dead letter without a failed node":      "UPDATE ax.dead_letters SET node = 'b'",
 }
