@@ -147,7 +147,7 @@ func TestTraceTellsEachTransitionOnce(t *testing.T) {
 	failed.Outcome, failed.Err = "failed", &progress.Error{Class: progress.System, Code: "exit_1"}
 	b.apply(store.Changes{Records: []store.Record{failed}})
 	b.apply(store.Changes{Begins: []store.Begin{begin(id, "extract", 2, store.ModeDue, 0)}})
-	n, err := b.store.ReleaseDue(t.Context(), []store.Lane{{Queue: "q1", Kind: "go:extract"}}, 10)
+	n, err := b.store.ReleaseDue(t.Context(), store.Lanes{Open: []store.Lane{{Queue: "q1", Kind: "go:extract"}}}, 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	b.take(id, "extract")

@@ -217,11 +217,21 @@ func (r *moving) reopens() bool {
 func (m *movement) shift(r *moving) {
 	for at, l := range r.live {
 		n := r.facts(at)
-		held := l.Kind == store.ModeHold
-		if n.State.Terminal() || n.Attempt != l.Attempt.Number || r.held == held || r.held && l.State != progress.Queued {
+		if n.State.Terminal() || n.Attempt != l.Attempt.Number || !shifts(l, r.held) {
 			continue
 		}
 		m.changes.Drops = append(m.changes.Drops, l.Attempt)
 		m.begin(r, &progress.Start{Node: at.node, Shard: at.shard, Generation: l.Attempt.Generation, Attempt: l.Attempt.Number})
 	}
+}
+
+// shifts reports whether a live row is affected when its run is held, or released.
+func shifts(l *store.Live, held bool) bool {
+	switch l.Kind {
+	case store.ModeHold:
+		return !held
+	case store.ModePool, store.ModeWorker, store.ModeQueue:
+		return held
+	}
+	return held && l.State == progress.Queued
 }

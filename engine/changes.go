@@ -85,8 +85,8 @@ func (m *movement) end(r *moving, s *progress.End) {
 	}
 	if s.Live {
 		m.withdraw(&rec)
+		m.changes.Drops = append(m.changes.Drops, rec.Attempt) // also what has slots and, in this movement, no live row
 		if l := r.live[at]; l != nil {
-			m.changes.Drops = append(m.changes.Drops, rec.Attempt)
 			rec.JobID, rec.QueuedAt, rec.StartedAt, rec.Worker, rec.Holds = l.JobID, l.QueuedAt, l.StartedAt, l.Worker, l.Holds
 		}
 	}

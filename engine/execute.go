@@ -49,8 +49,9 @@ func (i *incarnation) one(claim store.Claim, kind string, mayGoOn bool) (next *s
 	body.run(ctx)
 	i.engine.at(atBody)
 	f.took, f.outcome = time.Since(began), body.outcome.checked()
+	i.noteSlots(body, &f.claim)
 	if body.silent {
-		body.await(i.engine.timings.Grace)
+		i.letStop(body, f, false)
 		return nil, ""
 	}
 	if mayGoOn && !i.worker.config.NoInline && body.ended() && !i.draining.Load() {
@@ -65,7 +66,7 @@ func (i *incarnation) one(claim store.Claim, kind string, mayGoOn bool) (next *s
 		i.engine.log.Error("a result was not stored", slog.String("execution", claim.Attempt.ExecutionID()), slog.Any("error", r.err))
 	}
 	i.engine.at(atTold)
-	body.await(i.engine.timings.Grace)
+	i.letStop(body, f, r.err == nil)
 	if r.next == nil {
 		return nil, ""
 	}

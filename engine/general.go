@@ -13,7 +13,7 @@ import (
 // moveGeneral moves things of any runs in one transaction: it locks the runs, lets progress.Advance decide, and
 // writes its steps. Every thing is answered when it returns nil; none is otherwise.
 func (e *Engine) moveGeneral(ctx context.Context, batch []*finished) error {
-	m := &movement{engine: e, batch: batch}
+	m := &movement{engine: e, batch: batch, changes: store.Changes{Grace: e.timings.Grace}}
 	err := e.store.InTx(ctx, func(tx pgx.Tx) error { return m.run(ctx, tx) })
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func violations(ctx context.Context, tx pgx.Tx) ([]string, error) {
 const withViews = `WITH live AS (
 	SELECT split_part(args #>> '{}', ':', 1)::bigint AS run_id, split_part(args #>> '{}', ':', 2) AS node, split_part(args #>> '{}', ':', 3)::int AS shard,
 		split_part(args #>> '{}', ':', 4)::int AS generation, split_part(args #>> '{}', ':', 5)::int AS attempt, id AS job_id FROM ax_river.river_job
-	UNION ALL SELECT run_id, node, shard, generation, attempt, NULL FROM ax.held WHERE released_at IS NULL
+	UNION ALL SELECT run_id, node, shard, generation, attempt, NULL FROM ax.held
 ), history AS (
 	SELECT *, state IN ('succeeded', 'failed', 'skipped', 'upstream_failed', 'canceled') AS terminal FROM ax.node_runs
 ), last AS (

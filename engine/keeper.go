@@ -26,14 +26,15 @@ type keeper struct {
 	loops  map[string]*service.Loop
 	ears   context.CancelFunc
 	deaf   sync.WaitGroup
-	// stranded is when the workers loop last looked for queued jobs without a live worker.
-	stranded time.Time
+	// stranded is when the workers loop last looked for queued jobs without a live worker, strayed when the pools loop last looked for
+	// slots without a holder.
+	stranded, strayed time.Time
 }
 
 func newKeeper(e *Engine) *keeper {
 	k := &keeper{engine: e, loops: make(map[string]*service.Loop)}
 	for name, round := range map[string]func(context.Context) (time.Duration, error){
-		"due": k.due, "workers": k.workers, "intents": k.intents, "signals": k.signals, "reap": k.reap,
+		"due": k.due, "workers": k.workers, "intents": k.intents, "signals": k.signals, "reap": k.reap, "pools": k.pools,
 	} {
 		k.loops[name] = service.NewLoop(service.LoopConfig{Name: name, Logger: e.log, Round: e.patiently(name, round)})
 	}
@@ -53,7 +54,7 @@ func (k *keeper) Start(ctx context.Context) error {
 	}
 	ctx, k.ears = context.WithCancel(context.WithoutCancel(ctx))
 	k.deaf.Go(func() {
-		channels := []string{store.ChannelDue, store.ChannelIntent, store.ChannelWorkers, store.ChannelStop}
+		channels := []string{store.ChannelDue, store.ChannelIntent, store.ChannelWorkers, store.ChannelStop, store.ChannelPool}
 		k.engine.store.Listen(ctx, channels, k.hear)
 	})
 	return nil
@@ -83,6 +84,8 @@ func (k *keeper) hear(channel, payload string) {
 	case store.ChannelWorkers:
 		k.loops["workers"].Wake()
 		k.loops["reap"].Wake()
+	case store.ChannelPool:
+		k.loops["pools"].Wake()
 	case store.ChannelStop:
 		if w := k.engine.worker; w != nil && (payload == "" || payload == w.incarnation()) {
 			w.look()
@@ -92,7 +95,7 @@ func (k *keeper) hear(channel, payload string) {
 
 // due queues the nodes whose time has come, and sleeps until the next one's.
 func (k *keeper) due(ctx context.Context) (time.Duration, error) {
-	n, err := k.engine.store.ReleaseDue(ctx, k.engine.lanes.list(), keepBatch)
+	n, err := k.engine.store.ReleaseDue(ctx, k.engine.lanes.now().Lanes, keepBatch)
 	if err != nil || n == keepBatch {
 		return 0, err
 	}
@@ -108,12 +111,17 @@ func (k *keeper) due(ctx context.Context) (time.Duration, error) {
 	return min(max(next, 5*time.Millisecond), k.engine.timings.Look), nil
 }
 
-// workers takes note of the live workers, queues what waited for one, and takes back what waits for one that left.
+// workers takes note of the live workers and of the paused queues, queues what waited for them, and takes back what waits for a worker that
+// left or in a queue that was paused.
 func (k *keeper) workers(ctx context.Context) (time.Duration, error) {
-	lanes, gone, err := k.engine.lanes.refresh(ctx)
+	gone, fresh, err := k.engine.lanes.refresh(ctx)
 	if err != nil {
 		return 0, err
 	}
+	if fresh {
+		k.loops["pools"].Wake()
+	}
+	lanes := k.engine.lanes.now().Lanes
 	n, err := k.engine.store.ReleaseWorker(ctx, lanes, keepBatch)
 	if err != nil {
 		return 0, err
@@ -131,7 +139,7 @@ func (k *keeper) workers(ctx context.Context) (time.Duration, error) {
 	if n == keepBatch {
 		return 0, nil
 	}
-	return k.engine.timings.Look, nil
+	return k.engine.timings.Look, k.thinQueues(ctx)
 }
 
 // intents carries out what somebody wants of runs, and marks runs past their timeout.
@@ -206,6 +214,9 @@ func (k *keeper) reap(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	var together sync.WaitGroup
+	for i := range overdue {
+		overdue[i].Grace = k.engine.timings.Grace // whoever runs it may not have stopped
+	}
 	for _, c := range orphans {
 		together.Go(func() { k.engine.lose(ctx, c) })
 	}

@@ -176,7 +176,7 @@ func (e *Engine) begin(p *plan, run store.RunID, s *progress.Start) store.Begin 
 	v := p.graph.At(s.Node)
 	b := store.Begin{
 		Attempt: store.Attempt{Run: run, Node: v.Name, Shard: s.Shard, Generation: s.Generation, Number: s.Attempt},
-		Place:   p.places[s.Node], Delay: s.After, Limit: time.Duration(v.Node.Timeout),
+		Place:   p.places[s.Node], Demand: p.demands[s.Node], Delay: s.After, Limit: time.Duration(v.Node.Timeout),
 	}
 	switch {
 	case s.After > 0:
@@ -187,6 +187,8 @@ func (e *Engine) begin(p *plan, run store.RunID, s *progress.Start) store.Begin 
 		b.Mode = store.ModeApproval
 	case v.Node.Child != nil:
 		b.Mode = store.ModeChild
+	case b.Demand != "":
+		b.Mode = store.ModePool
 	default:
 		b.Mode = e.lanes.mode(b.Place)
 	}

@@ -15,6 +15,7 @@ const (
 	atApplied   moment = "general path: all written, not committed"
 	atCommitted moment = "committed, worker not told"
 	atTold      moment = "worker told, River not yet"
+	atAdmit     moment = "slots taken and job inserted, not committed"
 )
 
 // at tells the test that a moment has come; nobody else listens.

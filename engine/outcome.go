@@ -39,6 +39,8 @@ const (
 	codeLost          = "worker_lost"
 	codeDrained       = "worker_stopped"
 	codeInternal      = "internal"
+	codePoolFull      = "pool_full"
+	codeQueueFull     = "queue_full"
 )
 
 const (

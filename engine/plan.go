@@ -19,8 +19,9 @@ type plan struct {
 	arrivals *progress.Arrivals
 	// undecided means that what starts with a run is not just its roots' jobs.
 	undecided bool
-	// places say where each node's job goes.
-	places []store.Place
+	// places say where each node's job goes, demands which pools it needs.
+	places  []store.Place
+	demands []store.Demand
 }
 
 // plans reads and keeps plans.
@@ -68,6 +69,7 @@ func (p *plans) load(ctx context.Context, version int64) (*plan, error) {
 	for i := range graph.Len() {
 		node := graph.At(i).Node
 		made.places = append(made.places, store.Place{Kind: jobKind(node), Queue: queues[node.Queue], Priority: cmp.Or(node.Priority, graph.Definition().Priority)})
+		made.demands = append(made.demands, store.NewDemand(source.Namespace, node.Pools))
 	}
 	return made, nil
 }

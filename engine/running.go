@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 
 	"github.com/ax-run/ax/internal/store"
@@ -91,5 +92,27 @@ func (r *running) cancelAll(cause error) {
 	defer r.mu.Unlock()
 	for _, h := range r.jobs {
 		h.cancel(cause)
+	}
+}
+
+// noteSlots says what becomes of the slots of an attempt that ends now: while its body has not stopped, they are not free (S17).
+func (i *incarnation) noteSlots(b *body, c *store.Claim) {
+	c.Keeps = b.outcome.Accepted != nil
+	if !b.ended() {
+		c.Grace = i.engine.timings.Grace
+	}
+}
+
+// letStop gives a body its grace to end. Then it gives back the slots that the body held on to, unless the commit of its result did. If that
+// fails, they are free when the grace is over in the database's eyes.
+func (i *incarnation) letStop(b *body, f *finished, committed bool) {
+	b.await(i.engine.timings.Grace)
+	if f.plan == nil || f.plan.demands[f.node] == "" || committed && f.claim.Grace == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), i.engine.timings.Grace)
+	defer cancel()
+	if err := i.store().FreeSlots(ctx, f.claim.Attempt); err != nil {
+		i.engine.log.Warn("slots were not given back yet", slog.String("execution", f.claim.Attempt.ExecutionID()), slog.Any("error", err))
 	}
 }

@@ -15,9 +15,33 @@ CREATE TABLE ax.queues (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     namespace_id bigint NOT NULL REFERENCES ax.namespaces,
     name text NOT NULL,
+    -- How many node runs may wait in it; null is no limit (M12).
+    max_waiting integer,
+    paused_at timestamptz,
+    paused_by text,
+    pause_reason text,
     created_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (namespace_id, name)
 );
+
+-- What protects one thing downstream (S23). Null is no limit.
+CREATE TABLE ax.pools (
+    namespace_id bigint NOT NULL REFERENCES ax.namespaces,
+    name text COLLATE "C" NOT NULL,
+    slots integer,
+    -- At most rate_count starts in rate_seconds, burst of them at once; the next one is due at next_at.
+    rate_count integer,
+    rate_seconds integer,
+    burst integer,
+    next_at timestamptz,
+    max_waiting integer,
+    paused_at timestamptz,
+    paused_by text,
+    pause_reason text,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (namespace_id, name)
+) WITH (fillfactor = 50);
 
 CREATE TABLE ax.workflows (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -220,13 +244,34 @@ CREATE TABLE ax.held (
     since timestamptz NOT NULL DEFAULT now(),
     queued_at timestamptz,
     started_at timestamptz,
-    released_at timestamptz,
+    -- The pools that the node needs when it starts, as store.Demand writes them; null for none.
+    demand text COLLATE "C",
     detail jsonb,
     PRIMARY KEY (run_id, node, shard)
 ) WITH (fillfactor = 70);
 CREATE INDEX held_due ON ax.held (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX held_deadline ON ax.held (deadline_at) WHERE deadline_at IS NOT NULL;
-CREATE INDEX held_worker ON ax.held (queue, job_kind, priority, since) WHERE kind = 'worker';
+CREATE INDEX held_worker ON ax.held (queue, job_kind, priority, since) WHERE kind IN ('worker', 'queue');
+-- Those who wait for the same pools and the same workers stand in one line: if the first of them cannot go, none can.
+CREATE INDEX held_pool ON ax.held (demand, queue, job_kind, priority, since, run_id, node, shard) WHERE kind = 'pool';
+
+-- The slots that attempts hold, one row for each pool, from queued until their end (S23). What a pool has in use is the sum of these.
+CREATE TABLE ax.slots (
+    namespace_id bigint NOT NULL,
+    pool text COLLATE "C" NOT NULL,
+    run_id bigint NOT NULL,
+    node text COLLATE "C" NOT NULL,
+    shard integer NOT NULL,
+    generation integer NOT NULL,
+    attempt integer NOT NULL,
+    weight integer NOT NULL,
+    taken_at timestamptz NOT NULL DEFAULT now(),
+    -- The attempt has ended and its body may go on until then at the longest (S17).
+    stopping_until timestamptz,
+    PRIMARY KEY (run_id, node, shard, generation, attempt, pool)
+) WITH (fillfactor = 70);
+CREATE INDEX slots_by_pool ON ax.slots (namespace_id, pool) INCLUDE (weight);
+CREATE INDEX slots_stopping ON ax.slots (stopping_until) WHERE stopping_until IS NOT NULL;
 
 -- The shards a generation of a split node has (S21): frozen when it expands. Base is the generation whose split this is: a rerun
 -- of failed shards keeps it.

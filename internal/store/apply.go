@@ -37,10 +37,12 @@ type Begin struct {
 	Limit time.Duration
 	// Detail is what the held row knows more, as JSON.
 	Detail []byte
+	// Demand are the pools that the node needs when it starts, "" for none.
+	Demand Demand
 }
 
 // The modes of held rows beside ModeWorker: an attempt waits until its delay is over; a node waits until an instant, for a person, for a
-// child run, for its run to be released, or for its pools.
+// child run, for its run to be released, for its pools, or for its queue, which is paused.
 const (
 	ModeDue      Mode = "due"
 	ModeWait     Mode = "wait"
@@ -48,6 +50,7 @@ const (
 	ModeChild    Mode = "child"
 	ModeHold     Mode = "hold"
 	ModePool     Mode = "pool"
+	ModeQueue    Mode = "queue"
 )
 
 // Remote is an attempt that a worker has accepted and will report later: a held row that reads as running.
@@ -80,8 +83,9 @@ type RunChange struct {
 // Changes is one general commit.
 type Changes struct {
 	Records []Record
-	// Drops are nodes whose live row goes without a result.
+	// Drops are nodes whose live row goes without a result; Grace is how long the bodies of those that run may hold their slots on.
 	Drops  []Attempt
+	Grace  time.Duration
 	Begins []Begin
 	// Remotes are attempts that run elsewhere from now on.
 	Remotes []Remote
@@ -101,7 +105,7 @@ type Changes struct {
 func (s *Store) Apply(ctx context.Context, tx pgx.Tx, c Changes) error {
 	b := &pgx.Batch{}
 	if len(c.Drops) > 0 {
-		b.Queue(moves["drop"], attemptKeys(c.Drops)...)
+		b.Queue(moves["drop"], append(attemptKeys(c.Drops), c.Grace.Microseconds())...)
 	}
 	if len(c.Records) > 0 {
 		b.Queue(moves["append"], recordArgs(c.Records)...)
@@ -213,6 +217,7 @@ func beginArgs(b []Begin) []any {
 		column(b, func(b *Begin) int64 { return b.Delay.Microseconds() }),
 		column(b, func(b *Begin) int64 { return b.Limit.Microseconds() }),
 		column(b, func(b *Begin) *string { return jsonText(b.Detail) }),
+		column(b, func(b *Begin) *string { return orNull(string(b.Demand)) }),
 	)
 }
 

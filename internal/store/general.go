@@ -27,10 +27,14 @@ type LockedRun struct {
 	Now    time.Time
 }
 
-// Claim is a live row that a result wants removed: a job, or with Job zero a remote held row.
+// Claim is a live row that a result wants removed: a job, or with Job zero a held row. A job that nobody has taken has attempt 0.
 type Claim struct {
 	Job     JobRef
 	Attempt Attempt
+	// Grace is how long the attempt's slots are not free yet, because its body has not stopped (S17). Keeps means that the attempt goes on
+	// elsewhere with its slots.
+	Grace time.Duration
+	Keeps bool
 }
 
 // Taken is a live row that was removed, with the times it knew.
@@ -128,6 +132,8 @@ func claimArgs(claims []Claim) []any {
 		column(claims, func(c *Claim) int32 { return int32(c.Attempt.Shard) }),
 		column(claims, func(c *Claim) int32 { return int32(c.Attempt.Generation) }),
 		column(claims, func(c *Claim) int32 { return int32(c.Attempt.Number) }),
+		column(claims, func(c *Claim) bool { return c.Keeps }),
+		column(claims, func(c *Claim) int64 { return c.Grace.Microseconds() }),
 	}
 }
 

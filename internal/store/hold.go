@@ -12,39 +12,49 @@ import (
 // Lane is a pair of River queue and job kind.
 type Lane struct{ Queue, Kind string }
 
-func laneArgs(lanes []Lane, limit int) []any {
-	return []any{
-		column(lanes, func(l *Lane) string { return l.Queue }),
-		column(lanes, func(l *Lane) string { return l.Kind }),
-		limit,
-	}
+// Lanes are where nodes may go now: Open has a live worker and a queue that is not paused; Paused are the River queues that are.
+type Lanes struct {
+	Open   []Lane
+	Paused []string
 }
 
-// ReleaseDue queues at most limit held nodes whose time has come, and says how many it took.
-func (s *Store) ReleaseDue(ctx context.Context, live []Lane, limit int) (int, error) {
-	return s.release(ctx, "release_due", live, limit)
+func (l *Lanes) open() []any {
+	return []any{column(l.Open, func(l *Lane) string { return l.Queue }), column(l.Open, func(l *Lane) string { return l.Kind })}
+}
+
+// ReleaseDue sends at most limit held nodes whose time has come on, and says how many it took.
+func (s *Store) ReleaseDue(ctx context.Context, lanes Lanes, limit int) (int, error) {
+	return s.release(ctx, "release_due", append(lanes.open(), lanes.paused(), limit))
 }
 
 // ReleaseWorker queues at most limit held nodes that a live worker would take by now, and says how many it took.
-func (s *Store) ReleaseWorker(ctx context.Context, live []Lane, limit int) (int, error) {
-	return s.release(ctx, "release_worker", live, limit)
+func (s *Store) ReleaseWorker(ctx context.Context, lanes Lanes, limit int) (int, error) {
+	return s.release(ctx, "release_worker", append(lanes.open(), limit))
 }
 
-func (s *Store) release(ctx context.Context, move string, live []Lane, limit int) (int, error) {
+func (s *Store) release(ctx context.Context, move string, args []any) (int, error) {
 	var taken, notified int
-	if err := s.pool.QueryRow(ctx, moves[move], laneArgs(live, limit)...).Scan(&taken, &notified); err != nil {
+	if err := s.pool.QueryRow(ctx, moves[move], args...).Scan(&taken, &notified); err != nil {
 		return 0, fmt.Errorf("release held nodes: %w", err)
 	}
 	return taken, nil
 }
 
 // Strand takes at most limit queued jobs that no live worker would take back to held, and says how many.
-func (s *Store) Strand(ctx context.Context, live []Lane, limit int) (int, error) {
-	var n int
-	if err := s.pool.QueryRow(ctx, moves["strand"], laneArgs(live, limit)...).Scan(&n); err != nil {
+func (s *Store) Strand(ctx context.Context, lanes Lanes, limit int) (int, error) {
+	var n, notified int
+	if err := s.pool.QueryRow(ctx, moves["strand"], append(lanes.open(), lanes.paused(), limit)...).Scan(&n, &notified); err != nil {
 		return 0, fmt.Errorf("take back stranded jobs: %w", err)
 	}
 	return n, nil
+}
+
+// paused is never null: nothing is among null's elements, and nothing is not.
+func (l *Lanes) paused() []string {
+	if l.Paused == nil {
+		return []string{}
+	}
+	return l.Paused
 }
 
 // NextDue is how long until the next held node is due by the database's clock; ok is false when none is.

@@ -70,18 +70,20 @@ func (s *Store) ForgetWorker(ctx context.Context, incarnation string) error {
 	return nil
 }
 
-// LiveLanes lists what the live workers that take new work serve.
-func (s *Store) LiveLanes(ctx context.Context) ([]Lane, error) {
-	rows, err := s.pool.Query(ctx, `SELECT DISTINCT q, k FROM ax.workers, unnest(queues) q, unnest(kinds) k
-		WHERE beat_at + lease >= now() AND NOT stopping ORDER BY q, k`)
-	if err != nil {
-		return nil, fmt.Errorf("list live workers: %w", err)
+// LiveLanes lists what the live workers that take new work serve, and the queues that are paused.
+func (s *Store) LiveLanes(ctx context.Context) (Lanes, error) {
+	var l Lanes
+	b := &pgx.Batch{}
+	b.Queue("SELECT 'q' || id FROM ax.queues WHERE paused_at IS NOT NULL ORDER BY id").
+		Query(collect(&l.Paused, func(q *string) []any { return []any{q} }))
+	b.Queue(`SELECT DISTINCT q, k FROM ax.workers, unnest(queues) q, unnest(kinds) k
+		WHERE beat_at + lease >= now() AND NOT stopping
+			AND NOT EXISTS (SELECT FROM ax.queues p WHERE p.paused_at IS NOT NULL AND 'q' || p.id = q) ORDER BY q, k`).
+		Query(collect(&l.Open, func(l *Lane) []any { return []any{&l.Queue, &l.Kind} }))
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		return l, fmt.Errorf("list live workers: %w", err)
 	}
-	lanes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Lane])
-	if err != nil {
-		return nil, fmt.Errorf("list live workers: %w", err)
-	}
-	return lanes, nil
+	return l, nil
 }
 
 // DeadWorkers lists the incarnations whose lease is over.

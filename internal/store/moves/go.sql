@@ -15,7 +15,7 @@ WITH ready AS (
     RETURNING id, args, queue, state
 ), hold AS (
     INSERT INTO ax.held (run_id, node, shard, generation, attempt, kind, state, queue, job_kind, priority)
-    SELECT run_id, node, -1, 1, 1, 'worker', 'waiting', queue, kind, priority FROM ready WHERE mode = 'worker'
+    SELECT run_id, node, -1, 1, 1, mode, 'waiting', queue, kind, priority FROM ready WHERE mode IN ('worker', 'queue')
 ), ended AS (
     UPDATE ax.runs r SET state = 'succeeded', reason = 'all_succeeded', finished_at = now()
     FROM ready WHERE ready.mode = 'end' AND r.id = ready.run_id

@@ -4,7 +4,7 @@ FROM (SELECT queue, count(*)::bigint AS depth FROM ax_river.river_job WHERE stat
 LEFT JOIN ax.queues q ON j.queue = 'q' || q.id::text;
 
 -- name: HeldCounts :many
-SELECT kind, count(*)::bigint AS held FROM ax.held WHERE released_at IS NULL AND kind <> 'remote' GROUP BY kind;
+SELECT kind, count(*)::bigint AS held FROM ax.held WHERE kind NOT IN ('remote', 'child') GROUP BY kind;
 
 -- name: QueuedRuns :one
 SELECT count(*)::bigint FROM ax.runs WHERE limited AND state = 'queued';

@@ -13,7 +13,7 @@ SELECT h.node, h.shard, h.generation, h.attempt, h.kind, h.state, h.queue, COALE
     h.worker, h.since, h.queued_at, h.started_at
 FROM ax.held h
 LEFT JOIN ax.queues q ON h.queue = 'q' || q.id::text
-WHERE h.run_id = @run_id AND h.released_at IS NULL;
+WHERE h.run_id = @run_id;
 
 -- name: LogChunks :many
 SELECT attempt, seq, lines FROM ax.logs

@@ -10,7 +10,7 @@ import (
 )
 
 const heldCounts = `-- name: HeldCounts :many
-SELECT kind, count(*)::bigint AS held FROM ax.held WHERE released_at IS NULL AND kind <> 'remote' GROUP BY kind
+SELECT kind, count(*)::bigint AS held FROM ax.held WHERE kind NOT IN ('remote', 'child') GROUP BY kind
 `
 
 type HeldCountsRow struct {

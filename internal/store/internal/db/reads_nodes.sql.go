@@ -15,7 +15,7 @@ SELECT h.node, h.shard, h.generation, h.attempt, h.kind, h.state, h.queue, COALE
     h.worker, h.since, h.queued_at, h.started_at
 FROM ax.held h
 LEFT JOIN ax.queues q ON h.queue = 'q' || q.id::text
-WHERE h.run_id = $1 AND h.released_at IS NULL
+WHERE h.run_id = $1
 `
 
 type HeldOfRunRow struct {
