@@ -29,12 +29,14 @@ type keeper struct {
 	// stranded is when the workers loop last looked for queued jobs without a live worker, strayed when the pools loop last looked for
 	// slots without a holder.
 	stranded, strayed time.Time
+	// walked is when the expire loop last walked the whole queue.
+	walked time.Time
 }
 
 func newKeeper(e *Engine) *keeper {
 	k := &keeper{engine: e, loops: make(map[string]*service.Loop)}
 	for name, round := range map[string]func(context.Context) (time.Duration, error){
-		"due": k.due, "workers": k.workers, "intents": k.intents, "signals": k.signals, "reap": k.reap, "pools": k.pools,
+		"due": k.due, "workers": k.workers, "intents": k.intents, "signals": k.signals, "reap": k.reap, "expire": k.expire, "pools": k.pools,
 	} {
 		k.loops[name] = service.NewLoop(service.LoopConfig{Name: name, Logger: e.log, Round: e.patiently(name, round)})
 	}
@@ -198,6 +200,28 @@ func (k *keeper) signals(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	if len(ended) == keepBatch {
+		return 0, nil
+	}
+	return k.engine.timings.Look, nil
+}
+
+// expire fails what has waited longer than its queue_timeout; it is not retried (S17).
+func (k *keeper) expire(ctx context.Context) (time.Duration, error) {
+	expired, err := k.engine.store.Expired(ctx, keepBatch)
+	if err != nil {
+		return 0, err
+	}
+	if time.Since(k.walked) > strandEvery {
+		old, err := k.engine.store.ExpiredByDefault(ctx, keepBatch)
+		if err != nil {
+			return 0, err
+		}
+		expired = append(expired, old...)
+		k.walked = time.Now()
+	}
+	k.reportAll(ctx, expired, Outcome{Err: &progress.Error{Class: progress.Permanent, Code: codeQueueTimeout,
+		Message: "it waited longer than its queue_timeout and never ran"}})
+	if len(expired) >= keepBatch {
 		return 0, nil
 	}
 	return k.engine.timings.Look, nil

@@ -177,6 +177,7 @@ func (e *Engine) begin(p *plan, run store.RunID, s *progress.Start) store.Begin 
 	b := store.Begin{
 		Attempt: store.Attempt{Run: run, Node: v.Name, Shard: s.Shard, Generation: s.Generation, Number: s.Attempt},
 		Place:   p.places[s.Node], Demand: p.demands[s.Node], Delay: s.After, Limit: time.Duration(v.Node.Timeout),
+		Wait: time.Duration(v.Node.QueueTimeout),
 	}
 	switch {
 	case s.After > 0:

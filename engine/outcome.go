@@ -34,6 +34,7 @@ type Accepted struct {
 const (
 	codeInvalidOutput = "invalid_output"
 	codeTimeout       = "timeout"
+	codeQueueTimeout  = "queue_timeout"
 	codePanic         = "panic"
 	codeExpression    = "expression_error"
 	codeLost          = "worker_lost"

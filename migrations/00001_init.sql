@@ -127,9 +127,13 @@ CREATE FUNCTION ax.job_args(run_id bigint, node text, shard integer, generation 
 CREATE FUNCTION ax.job_key(run_id bigint, node text, shard integer) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN int8send(run_id) || decode(md5(node || ':' || shard::text), 'hex');
 
--- A job's metadata after a node was held back: what held it and for how long, after what its detail knew of earlier holds.
+-- A job's metadata after a node was held back: what its row's detail knew, and now also what held it and for how long.
 CREATE FUNCTION ax.job_holds(detail jsonb, kind text, since timestamptz) RETURNS jsonb LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN jsonb_build_object('holds', COALESCE(detail -> 'holds', '[]') || jsonb_build_array(jsonb_build_object('kind', kind, 'since', since, 'until', now())));
+    RETURN COALESCE(detail, '{}') || jsonb_build_object('holds',
+        COALESCE(detail -> 'holds', '[]') || jsonb_build_array(jsonb_build_object('kind', kind, 'since', since, 'until', now())));
+-- The detail of a node that may be taken from now on: it expires (Unix seconds) when its queue_timeout, in seconds, is over (S17).
+CREATE FUNCTION ax.from_now(detail jsonb) RETURNS jsonb LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN COALESCE(detail, '{}') || jsonb_build_object('expires', extract(epoch FROM now())::bigint + COALESCE((detail ->> 'wait')::bigint, 86400));
 
 CREATE TABLE ax.runs (
     id bigint PRIMARY KEY,
@@ -251,6 +255,7 @@ CREATE TABLE ax.held (
 ) WITH (fillfactor = 70);
 CREATE INDEX held_due ON ax.held (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX held_deadline ON ax.held (deadline_at) WHERE deadline_at IS NOT NULL;
+CREATE INDEX held_expiry ON ax.held (((detail ->> 'expires')::bigint)) WHERE kind IN ('worker', 'pool', 'queue');
 CREATE INDEX held_worker ON ax.held (queue, job_kind, priority, since) WHERE kind IN ('worker', 'queue');
 -- Those who wait for the same pools and the same workers stand in one line: if the first of them cannot go, none can.
 CREATE INDEX held_pool ON ax.held (demand, queue, job_kind, priority, since, run_id, node, shard) WHERE kind = 'pool';

@@ -5,3 +5,6 @@
 DROP INDEX IF EXISTS ax_river.river_job_args_index;
 DROP INDEX IF EXISTS ax_river.river_job_metadata_index;
 DROP INDEX IF EXISTS ax_river.river_job_kind;
+
+-- Jobs whose node has a queue_timeout of its own, or was held back before; all others have the default of a day.
+CREATE INDEX river_job_expiry ON ax_river.river_job (((metadata ->> 'expires')::bigint)) WHERE state = 'available' AND metadata ? 'expires';

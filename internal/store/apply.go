@@ -33,6 +33,8 @@ type Begin struct {
 	Place   Place
 	Mode    Mode
 	Delay   time.Duration
+	// Wait is how long the attempt may wait until it runs, from when it may be taken (S17).
+	Wait time.Duration
 	// Limit is how long a held row may stay where it may not stay for ever.
 	Limit time.Duration
 	// Detail is what the held row knows more, as JSON.
@@ -218,6 +220,7 @@ func beginArgs(b []Begin) []any {
 		column(b, func(b *Begin) int64 { return b.Limit.Microseconds() }),
 		column(b, func(b *Begin) *string { return jsonText(b.Detail) }),
 		column(b, func(b *Begin) *string { return orNull(string(b.Demand)) }),
+		column(b, func(b *Begin) int64 { return int64(b.Wait.Seconds()) }),
 	)
 }
 

@@ -13,13 +13,14 @@ WITH due AS (
     FROM taken
 ), job AS (
     INSERT INTO ax_river.river_job (args, kind, max_attempts, priority, queue, metadata, unique_key, unique_states)
-    SELECT ax.job_args(run_id, node, shard, generation, attempt), job_kind, 1, priority, queue, ax.job_holds(detail, kind, since),
+    SELECT ax.job_args(run_id, node, shard, generation, attempt), job_kind, 1, priority, queue, ax.from_now(ax.job_holds(detail, kind, since)),
         ax.job_key(run_id, node, shard), B'11110001'
     FROM next WHERE mode = 'job'
     RETURNING queue
 ), hold AS (
     INSERT INTO ax.held (run_id, node, shard, generation, attempt, kind, state, queue, job_kind, priority, detail, demand)
-    SELECT run_id, node, shard, generation, attempt, mode, 'waiting', queue, job_kind, priority, ax.job_holds(detail, kind, since), demand
+    SELECT run_id, node, shard, generation, attempt, mode, 'waiting', queue, job_kind, priority,
+        ax.from_now(ax.job_holds(detail, kind, since)), demand
     FROM next WHERE mode <> 'job'
     RETURNING kind
 )
