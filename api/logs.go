@@ -76,17 +76,6 @@ func (a *API) logs(ctx context.Context, in *logsInput) (*logsOutput, error) {
 	return &logsOutput{func(ctx huma.Context) { a.writeJSON(ctx, p) }}, err
 }
 
-// generation is that of what is stored; 0 when nothing is.
-func (f *nodeFacts) generation() int {
-	switch {
-	case f.live != nil:
-		return f.live.Attempt.Generation
-	case len(f.history) > 0:
-		return f.history[len(f.history)-1].Attempt.Generation
-	}
-	return 0
-}
-
 // writeJSON answers with JSON where huma leaves the answer to us.
 func (a *API) writeJSON(ctx huma.Context, v any) {
 	ctx.SetHeader("Content-Type", "application/json")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ax-run/ax/dag"
+	"github.com/ax-run/ax/dag/progress"
 	"github.com/ax-run/ax/internal/store"
 )
 
@@ -31,7 +32,7 @@ type Attempt struct {
 // OfNodeRun is the path of one node run.
 type OfNodeRun struct {
 	InNamespace
-	ID string `path:"id" maxLength:"300" doc:"The execution id, or {run}:{node} for the newest."`
+	ID string `path:"id" maxLength:"300" doc:"The execution id, {run}:{node}:{generation} with :{shard} for one shard, or {run}:{node} for the newest generation."`
 }
 
 // nodeRun is the node run that a request is about.
@@ -43,7 +44,7 @@ type nodeRun struct {
 	id store.Attempt
 }
 
-// nodeRun finds the node that an id names. Shards are not run yet, so no id names one.
+// nodeRun finds the node that an id names: a node of the run, or one shard of a split node (S21).
 func (a *API) nodeRun(ctx context.Context, namespace, text string) (nodeRun, error) {
 	id, err := store.ParseExecutionID(text)
 	if err != nil {
@@ -57,27 +58,28 @@ func (a *API) nodeRun(ctx context.Context, namespace, text string) (nodeRun, err
 		return n, err
 	}
 	at, ok := n.graph.Index(id.Node)
-	if n.at = at; !ok || id.Shard != store.WholeNode || id.Generation < 0 || id.Generation > math.MaxInt32 {
+	if n.at = at; !ok || id.Shard < store.WholeNode || id.Generation < 0 || id.Generation > math.MaxInt32 {
 		return n, notFound("run %s has no node run %.100q", n.run.ID, text)
 	}
 	return n, nil
 }
 
-// facts reads what is stored of a node run: of its own generation, and the newest generation's number.
+// nodeRunFacts reads what is stored of a node run: of its own generation, and of the newest.
 func (a *API) nodeRunFacts(ctx context.Context, n nodeRun, outputs int) (own, newest nodeFacts, err error) {
 	all, err := a.nodeFacts(ctx, n.run.ID, n.graph, []int{n.at}, outputs)
 	if err != nil {
 		return own, newest, err
 	}
-	f := all[n.id.Node]
+	f := all[n.id.Node].at(n.id.Shard)
 	own, newest = f.of(n.id.Generation), f.newest()
-	if n.id.Generation > 1 && own.empty() {
+	switch {
+	case n.id.Shard != store.WholeNode && own.empty():
+		return own, newest, notFound("run %s has no generation %d of shard %d of node %s", n.run.ID, n.id.Generation, n.id.Shard, n.id.Node)
+	case n.id.Generation > 1 && own.empty():
 		return own, newest, notFound("run %s has no generation %d of node %s", n.run.ID, n.id.Generation, n.id.Node)
 	}
 	return own, newest, nil
 }
-
-func (f *nodeFacts) empty() bool { return len(f.history) == 0 && f.live == nil }
 
 func (a *API) getNodeRun(ctx context.Context, in *OfNodeRun) (*body[NodeRunDetail], error) {
 	n, err := a.nodeRun(ctx, in.Namespace, in.ID)
@@ -91,6 +93,10 @@ func (a *API) getNodeRun(ctx context.Context, in *OfNodeRun) (*body[NodeRunDetai
 	d := NodeRunDetail{NodeRun: nodeView(n.run.ID, n.graph, n.at, own), History: make([]Attempt, len(own.history))}
 	for i, r := range own.history {
 		d.History[i] = attemptView(r)
+	}
+	if d.Shards != nil && d.State == string(progress.Succeeded) {
+		d.Output = own.joinedOutput()
+		d.OutputSize = len(d.Output)
 	}
 	if current := nodeView(n.run.ID, n.graph, n.at, newest); current.Generation > d.Generation {
 		d.Successor = current.ID

@@ -27,10 +27,13 @@ type NodeRun struct {
 	Reason     string     `json:"reason,omitempty"`
 	BlockedBy  *BlockedBy `json:"blocked_by,omitempty"`
 	Generation int        `json:"generation" doc:"Counts reruns, from 1."`
-	Attempts   int        `json:"attempts" doc:"How many attempts there were, the present one included."`
+	Shard      *int       `json:"shard,omitempty" doc:"Which shard of a split node it is, from 0."`
+	Shards     *Shards    `json:"shards,omitempty" doc:"What became of the shards of a split node, once it has split."`
+	Attempts   int        `json:"attempts" doc:"How many attempts there were, the present one included; 0 for a node that never ran."`
 	Worker     string     `json:"worker,omitempty"`
 	Error      *NodeError `json:"error,omitempty" doc:"Why the last attempt that ended failed."`
 	NodeTimes
+	TotalMS    *int64          `json:"total_ms,omitempty" doc:"From the start of the first attempt to the end of the last, with the pauses in between."`
 	Output     json.RawMessage `json:"output,omitempty" doc:"What the node produced. In lists only when short; its own page has all of it."`
 	OutputSize int             `json:"output_size,omitempty" doc:"The length of the output's JSON in bytes."`
 }
@@ -61,6 +64,8 @@ func (a *API) nodeRoutes() {
 	handle(a, op(http.MethodGet, ns+"/runs/{run}/nodes", "list-nodes", "runs"),
 		"List every node of a run in topological order, with its state", a.listNodes)
 	handle(a, op(http.MethodGet, ns+"/node-runs/{id}", "get-node-run", "runs"), "Show one node run with its attempts", a.getNodeRun)
+	handle(a, op(http.MethodGet, ns+"/node-runs/{id}/shards", "list-shards", "runs"),
+		"List the shards of a split node run in their order, each a node run of its own", a.listShards)
 	a.logRoute()
 }
 
@@ -97,65 +102,6 @@ func (a *API) listNodes(ctx context.Context, in *listNodesInput) (*body[Page[Nod
 		func(i int) nodeMark { return nodeMark(i + 1) }))
 }
 
-// nodeFacts is what is stored of one node of a run.
-type nodeFacts struct {
-	history []store.NodeRecord // by generation and number
-	live    *store.LiveNode
-}
-
-// nodeFacts reads what is stored of some nodes.
-func (a *API) nodeFacts(ctx context.Context, run store.RunID, g *dag.Graph, positions []int, outputs int) (map[string]*nodeFacts, error) {
-	names := make([]string, len(positions))
-	facts := make(map[string]*nodeFacts, len(positions))
-	for i, p := range positions {
-		names[i] = g.At(p).Name
-		facts[names[i]] = &nodeFacts{}
-	}
-	if len(names) == 0 {
-		return facts, nil
-	}
-	stored, err := a.Store.NodeFacts(ctx, run, names, outputs)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range stored.History {
-		if f := facts[r.Attempt.Node]; f != nil && r.Attempt.Shard == store.WholeNode {
-			f.history = append(f.history, r)
-		}
-	}
-	for i := range stored.Live {
-		if f := facts[stored.Live[i].Attempt.Node]; f != nil && stored.Live[i].Attempt.Shard == store.WholeNode {
-			f.live = &stored.Live[i]
-		}
-	}
-	return facts, nil
-}
-
-// of keeps what belongs to one generation; 0 is the newest there is.
-func (f *nodeFacts) of(generation int) nodeFacts {
-	if generation == 0 {
-		generation = 1
-		if n := len(f.history); n > 0 {
-			generation = f.history[n-1].Attempt.Generation
-		}
-		if f.live != nil {
-			generation = max(generation, f.live.Attempt.Generation)
-		}
-	}
-	var only nodeFacts
-	for _, r := range f.history {
-		if r.Attempt.Generation == generation {
-			only.history = append(only.history, r)
-		}
-	}
-	if f.live != nil && f.live.Attempt.Generation == generation {
-		only.live = f.live
-	}
-	return only
-}
-
-func (f *nodeFacts) newest() nodeFacts { return f.of(0) }
-
 // nodeView composes a node's state: what is live, else its last row of history, else pending.
 func nodeView(run store.RunID, g *dag.Graph, at int, f nodeFacts) NodeRun {
 	vertex := g.At(at)
@@ -164,25 +110,43 @@ func nodeView(run store.RunID, g *dag.Graph, at int, f nodeFacts) NodeRun {
 	for _, p := range vertex.Parents {
 		n.Needs = append(n.Needs, g.At(p).Name)
 	}
-	id := store.Attempt{Run: run, Node: vertex.Name, Shard: store.WholeNode, Generation: 1}
+	id := store.Attempt{Run: run, Node: vertex.Name, Shard: f.shard, Generation: 1}
 	if len(f.history) > 0 {
 		last := f.history[len(f.history)-1]
 		id = last.Attempt
 		n.fromHistory(last)
+		n.Attempts = f.started()
+		n.TotalMS = millis(firstStart(f.history), n.FinishedAt)
 	}
 	if f.live != nil {
 		id = f.live.Attempt
 		n.fromLive(f.live)
 	}
-	if n.ID = id.ExecutionID(); n.State == string(progress.Pending) {
+	if len(f.splits) > 0 {
+		id.Generation = f.splits[0].Generation
+		n.fromShards(&f)
+	}
+	if f.shard != store.WholeNode {
+		n.Shard = &f.shard
+	}
+	if n.ID = id.ExecutionID(); n.State == string(progress.Pending) && n.Shard == nil {
 		n.ID = run.String() + ":" + vertex.Name
 	}
 	return n
 }
 
+func firstStart(history []store.NodeRecord) *time.Time {
+	for _, r := range history {
+		if r.StartedAt != nil {
+			return r.StartedAt
+		}
+	}
+	return nil
+}
+
 func (n *NodeRun) fromHistory(r store.NodeRecord) {
 	n.State, n.Tolerated, n.Reason, n.Worker = string(r.State), r.Tolerated, r.Reason, r.Worker
-	n.Generation, n.Attempts = r.Attempt.Generation, r.Attempt.Number
+	n.Generation = r.Attempt.Generation
 	n.Error, n.NodeTimes = errorView(r.Err), timesOf(r.QueuedAt, r.StartedAt, &r.FinishedAt)
 	n.Output, n.OutputSize = r.Output, r.OutputSize
 }
@@ -190,7 +154,7 @@ func (n *NodeRun) fromHistory(r store.NodeRecord) {
 // fromLive says how things are now; the error of the attempt before stays.
 func (n *NodeRun) fromLive(l *store.LiveNode) {
 	n.State, n.Tolerated, n.Reason, n.Worker = string(l.State), false, "", l.Worker
-	n.Generation, n.Attempts = l.Attempt.Generation, l.Attempt.Number
+	n.Generation, n.Attempts, n.TotalMS = l.Attempt.Generation, l.Attempt.Number, nil
 	n.NodeTimes = timesOf(l.QueuedAt, l.StartedAt, nil)
 	n.Output, n.OutputSize = nil, 0
 	n.BlockedBy = blockedNode(l)

@@ -63,6 +63,8 @@ func TestNodesFromPendingToTheirEnd(t *testing.T) {
 
 	second := record(attemptOf(id, "extract", 2), progress.Succeeded)
 	second.Output = []byte(`{"rows": 12345678901234567890.5}`)
+	started := time.Now()
+	second.StartedAt = &started
 	b.apply(store.Changes{Records: []store.Record{second}, Begins: []store.Begin{begin(id, "clean", 1, store.ModeWorker, 0)}})
 	nodes = b.nodes(run.ID)
 	require.Equal(t, "succeeded", nodes["extract"].State)

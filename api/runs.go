@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -21,6 +22,8 @@ type Run struct {
 	Reason              string     `json:"reason,omitempty" doc:"Why it ended as it did."`
 	Warnings            int        `json:"warnings" doc:"Failures that were tolerated."`
 	Canceling           bool       `json:"canceling,omitempty" doc:"A cancel was accepted and the run has not ended yet."`
+	CanceledBy          string     `json:"canceled_by,omitempty"`
+	CancelReason        string     `json:"cancel_reason,omitempty" doc:"Why, in the words of who canceled it."`
 	TimedOut            bool       `json:"timed_out,omitempty"`
 	Generation          int        `json:"generation"`
 	Priority            int        `json:"priority"`
@@ -28,6 +31,7 @@ type Run struct {
 	Actor               string     `json:"actor"`
 	Schedule            string     `json:"schedule,omitempty"`
 	ScheduledAt         time.Time  `json:"scheduled_at" doc:"The logical time."`
+	Timezone            string     `json:"timezone,omitempty" doc:"The zone of its dates: that of its schedule, else the server's."`
 	LogicalDate         string     `json:"logical_date" format:"date" doc:"The date of the logical time in the schedule's zone."`
 	PreviousScheduledAt *time.Time `json:"previous_scheduled_at,omitempty"`
 	Key                 string     `json:"key,omitempty" doc:"Runs of one key share the workflow's limit."`
@@ -98,7 +102,7 @@ func (a *API) listRuns(ctx context.Context, in *listRunsInput) (*body[Page[Run]]
 	if err != nil {
 		return nil, err
 	}
-	return answerOf(paged(rows, in.Limit, runView, func(r store.RunRow) runMark { return runMark(r.ID) }))
+	return answerOf(paged(rows, in.Limit, a.listedRun, func(r store.RunRow) runMark { return runMark(r.ID) }))
 }
 
 // checkDate refuses dates that the calendar, or the database, does not have.
@@ -143,7 +147,7 @@ func (a *API) runDetail(ctx context.Context, run store.RunRow) (RunDetail, error
 	}
 	d := RunDetail{Run: runView(run), Params: more.Params}
 	d.Canceling = !run.State.Terminal() && (run.Canceling || more.CancelAsked)
-	if run.State == progress.Queued && more.Limited {
+	if d.Timezone = a.zoneOf(run); run.State == progress.Queued && more.Limited {
 		holders, err := a.Store.Holders(ctx, run.WorkflowID, run.Key, maxHolders)
 		if err != nil {
 			return d, err
@@ -186,6 +190,15 @@ func runView(r store.RunRow) Run {
 		Canceling: r.Canceling && !r.State.Terminal(), TimedOut: r.TimedOut, Generation: r.Generation, Priority: r.Priority, Trigger: r.Trigger, Actor: r.Actor,
 		Schedule: r.Schedule, ScheduledAt: utc(r.ScheduledAt), LogicalDate: r.LogicalDate, PreviousScheduledAt: utcOr(r.PreviousScheduledAt),
 		Key: r.Key, CreatedAt: utc(r.CreatedAt), StartedAt: utcOr(r.StartedAt), DeadlineAt: utcOr(r.DeadlineAt), FinishedAt: utcOr(r.FinishedAt),
-		DurationMS: millis(r.StartedAt, r.FinishedAt),
+		DurationMS: millis(r.StartedAt, r.FinishedAt), CanceledBy: r.CanceledBy, CancelReason: r.CancelReason,
 	}
+}
+
+// zoneOf is the zone of a run's dates.
+func (a *API) zoneOf(run store.RunRow) string { return cmp.Or(run.Timezone, a.DefaultTimezone) }
+
+func (a *API) listedRun(r store.RunRow) Run {
+	v := runView(r)
+	v.Timezone = a.zoneOf(r)
+	return v
 }

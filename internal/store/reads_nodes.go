@@ -47,15 +47,20 @@ type NodeFacts struct {
 	// History has every attempt that ended, by node, generation and number.
 	History []NodeRecord
 	Live    []LiveNode
+	// Splits has every expansion, by node and generation, without its items (S21).
+	Splits []Expansion
 }
 
-// NodeFacts reads the history of some nodes of a run that exists, or of all when none are named, and what is live of the
-// whole run. Outputs longer than outputLimit bytes are left out; with 0 they are not looked at.
+// NodeFacts reads the history of some nodes of a run that exists, or of all when none are named, and what is live and split of
+// the whole run. Outputs longer than outputLimit bytes are left out; with 0 they are not looked at.
 func (s *Store) NodeFacts(ctx context.Context, run RunID, nodes []string, outputLimit int) (NodeFacts, error) {
 	var facts NodeFacts
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, s.pool, snapshot, func(tx pgx.Tx) (err error) {
 		if facts.Live, err = liveNodes(ctx, tx, run); err != nil {
+			return err
+		}
+		if facts.Splits, err = splitNodes(ctx, tx, run); err != nil {
 			return err
 		}
 		facts.History, err = nodeHistory(ctx, tx, run, nodes, outputLimit)
@@ -65,6 +70,16 @@ func (s *Store) NodeFacts(ctx context.Context, run RunID, nodes []string, output
 		return facts, fmt.Errorf("read nodes of run %s: %w", run, err)
 	}
 	return facts, nil
+}
+
+func splitNodes(ctx context.Context, tx pgx.Tx, run RunID) ([]Expansion, error) {
+	rows, err := tx.Query(ctx, "SELECT run_id, node, generation, base, total FROM ax.expansions WHERE run_id = $1 ORDER BY node, generation", run)
+	if err != nil {
+		return nil, err
+	}
+	var splits []Expansion
+	err = collect(&splits, func(e *Expansion) []any { return []any{&e.Run, &e.Node, &e.Generation, &e.Base, &e.Total} })(rows)
+	return splits, err
 }
 
 func nodeHistory(ctx context.Context, tx pgx.Tx, run RunID, nodes []string, outputLimit int) ([]NodeRecord, error) {

@@ -28,11 +28,15 @@ type RunRow struct {
 	Key                 string
 	Warnings            int
 	Canceling, TimedOut bool
-	Reason              string
-	CreatedAt           time.Time
-	StartedAt           *time.Time
-	DeadlineAt          *time.Time
-	FinishedAt          *time.Time
+	// CanceledBy and CancelReason tell who canceled it and why; "" for nobody and for no reason.
+	CanceledBy, CancelReason string
+	// Timezone is its schedule's, "" for a run without one.
+	Timezone   string
+	Reason     string
+	CreatedAt  time.Time
+	StartedAt  *time.Time
+	DeadlineAt *time.Time
+	FinishedAt *time.Time
 }
 
 // RunDetail is what only one run's own page shows.
@@ -117,6 +121,7 @@ func runRow(r db.RunByIDRow) RunRow {
 		State: progress.State(r.State), Generation: int(r.Generation), Priority: int(r.Priority), Trigger: r.Trigger, Actor: r.Actor,
 		Schedule: r.Schedule, ScheduledAt: r.ScheduledAt, LogicalDate: r.LogicalDate, PreviousScheduledAt: r.PreviousScheduledAt, Key: r.Key,
 		Warnings: int(r.Warnings), Canceling: r.Canceling, TimedOut: r.TimedOut, Reason: text(r.Reason),
+		CanceledBy: text(r.CanceledBy), CancelReason: text(r.CancelReason), Timezone: r.Timezone,
 		CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, DeadlineAt: r.DeadlineAt, FinishedAt: r.FinishedAt,
 	}
 }

@@ -1,7 +1,8 @@
 -- name: RunsOfNamespace :many
 SELECT r.id, r.workflow_id, w.code, v.number, r.version_id, r.state, r.generation, r.priority, r.trigger, r.actor,
     COALESCE(s.name, '')::text AS schedule, r.scheduled_at, to_char(r.logical_date, 'YYYY-MM-DD')::text AS logical_date,
-    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at
+    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at,
+    r.canceled_by, r.cancel_reason, COALESCE(s.spec ->> 'timezone', '')::text AS timezone
 FROM ax.runs r
 JOIN ax.workflows w ON w.id = r.workflow_id
 JOIN ax.versions v ON v.id = r.version_id
@@ -13,7 +14,8 @@ ORDER BY r.id DESC LIMIT @most;
 -- name: RunsOfWorkflow :many
 SELECT r.id, r.workflow_id, w.code, v.number, r.version_id, r.state, r.generation, r.priority, r.trigger, r.actor,
     COALESCE(s.name, '')::text AS schedule, r.scheduled_at, to_char(r.logical_date, 'YYYY-MM-DD')::text AS logical_date,
-    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at
+    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at,
+    r.canceled_by, r.cancel_reason, COALESCE(s.spec ->> 'timezone', '')::text AS timezone
 FROM ax.runs r
 JOIN ax.workflows w ON w.id = r.workflow_id
 JOIN ax.versions v ON v.id = r.version_id
@@ -25,7 +27,8 @@ ORDER BY r.id DESC LIMIT @most;
 -- name: RunByID :one
 SELECT r.id, r.workflow_id, w.code, v.number, r.version_id, r.state, r.generation, r.priority, r.trigger, r.actor,
     COALESCE(s.name, '')::text AS schedule, r.scheduled_at, to_char(r.logical_date, 'YYYY-MM-DD')::text AS logical_date,
-    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at
+    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at,
+    r.canceled_by, r.cancel_reason, COALESCE(s.spec ->> 'timezone', '')::text AS timezone
 FROM ax.runs r
 JOIN ax.workflows w ON w.id = r.workflow_id
 JOIN ax.versions v ON v.id = r.version_id

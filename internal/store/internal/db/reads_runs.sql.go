@@ -98,7 +98,8 @@ func (q *Queries) DelayedRuns(ctx context.Context, arg DelayedRunsParams) ([]Del
 const runByID = `-- name: RunByID :one
 SELECT r.id, r.workflow_id, w.code, v.number, r.version_id, r.state, r.generation, r.priority, r.trigger, r.actor,
     COALESCE(s.name, '')::text AS schedule, r.scheduled_at, to_char(r.logical_date, 'YYYY-MM-DD')::text AS logical_date,
-    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at
+    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at,
+    r.canceled_by, r.cancel_reason, COALESCE(s.spec ->> 'timezone', '')::text AS timezone
 FROM ax.runs r
 JOIN ax.workflows w ON w.id = r.workflow_id
 JOIN ax.versions v ON v.id = r.version_id
@@ -135,6 +136,9 @@ type RunByIDRow struct {
 	StartedAt           *time.Time
 	DeadlineAt          *time.Time
 	FinishedAt          *time.Time
+	CanceledBy          *string
+	CancelReason        *string
+	Timezone            string
 }
 
 func (q *Queries) RunByID(ctx context.Context, arg RunByIDParams) (RunByIDRow, error) {
@@ -164,6 +168,9 @@ func (q *Queries) RunByID(ctx context.Context, arg RunByIDParams) (RunByIDRow, e
 		&i.StartedAt,
 		&i.DeadlineAt,
 		&i.FinishedAt,
+		&i.CanceledBy,
+		&i.CancelReason,
+		&i.Timezone,
 	)
 	return i, err
 }
@@ -234,7 +241,8 @@ func (q *Queries) RunHolders(ctx context.Context, arg RunHoldersParams) ([]int64
 const runsOfNamespace = `-- name: RunsOfNamespace :many
 SELECT r.id, r.workflow_id, w.code, v.number, r.version_id, r.state, r.generation, r.priority, r.trigger, r.actor,
     COALESCE(s.name, '')::text AS schedule, r.scheduled_at, to_char(r.logical_date, 'YYYY-MM-DD')::text AS logical_date,
-    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at
+    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at,
+    r.canceled_by, r.cancel_reason, COALESCE(s.spec ->> 'timezone', '')::text AS timezone
 FROM ax.runs r
 JOIN ax.workflows w ON w.id = r.workflow_id
 JOIN ax.versions v ON v.id = r.version_id
@@ -277,6 +285,9 @@ type RunsOfNamespaceRow struct {
 	StartedAt           *time.Time
 	DeadlineAt          *time.Time
 	FinishedAt          *time.Time
+	CanceledBy          *string
+	CancelReason        *string
+	Timezone            string
 }
 
 func (q *Queries) RunsOfNamespace(ctx context.Context, arg RunsOfNamespaceParams) ([]RunsOfNamespaceRow, error) {
@@ -319,6 +330,9 @@ func (q *Queries) RunsOfNamespace(ctx context.Context, arg RunsOfNamespaceParams
 			&i.StartedAt,
 			&i.DeadlineAt,
 			&i.FinishedAt,
+			&i.CanceledBy,
+			&i.CancelReason,
+			&i.Timezone,
 		); err != nil {
 			return nil, err
 		}
@@ -333,7 +347,8 @@ func (q *Queries) RunsOfNamespace(ctx context.Context, arg RunsOfNamespaceParams
 const runsOfWorkflow = `-- name: RunsOfWorkflow :many
 SELECT r.id, r.workflow_id, w.code, v.number, r.version_id, r.state, r.generation, r.priority, r.trigger, r.actor,
     COALESCE(s.name, '')::text AS schedule, r.scheduled_at, to_char(r.logical_date, 'YYYY-MM-DD')::text AS logical_date,
-    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at
+    r.previous_scheduled_at, r.key, r.warnings, r.canceling, r.timed_out, r.reason, r.created_at, r.started_at, r.deadline_at, r.finished_at,
+    r.canceled_by, r.cancel_reason, COALESCE(s.spec ->> 'timezone', '')::text AS timezone
 FROM ax.runs r
 JOIN ax.workflows w ON w.id = r.workflow_id
 JOIN ax.versions v ON v.id = r.version_id
@@ -376,6 +391,9 @@ type RunsOfWorkflowRow struct {
 	StartedAt           *time.Time
 	DeadlineAt          *time.Time
 	FinishedAt          *time.Time
+	CanceledBy          *string
+	CancelReason        *string
+	Timezone            string
 }
 
 func (q *Queries) RunsOfWorkflow(ctx context.Context, arg RunsOfWorkflowParams) ([]RunsOfWorkflowRow, error) {
@@ -418,6 +436,9 @@ func (q *Queries) RunsOfWorkflow(ctx context.Context, arg RunsOfWorkflowParams) 
 			&i.StartedAt,
 			&i.DeadlineAt,
 			&i.FinishedAt,
+			&i.CanceledBy,
+			&i.CancelReason,
+			&i.Timezone,
 		); err != nil {
 			return nil, err
 		}
