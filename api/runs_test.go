@@ -52,16 +52,14 @@ func TestTriggerRefusesWhatItCannotMean(t *testing.T) {
 		`{"logical_time": "yesterday"}`:     http.StatusUnprocessableEntity,
 		`{"logical_time": "9999-12-31T23:59:59-12:00"}`: http.StatusUnprocessableEntity,
 		`{"run_at": "tomorrow"}`:                        http.StatusUnprocessableEntity,
-		`{"version": 1, "only_nodes": ["a"]}`:           http.StatusUnprocessableEntity,
+		`{"version": 2}`:                                http.StatusUnprocessableEntity,
 	} {
 		p := b.post(ns+"/workflows/small/runs", body).problem(status)
 		require.NotEmpty(t, p.Errors, body)
 	}
-	p := b.post(ns+"/workflows/small/runs", `{"version": 1, "only_nodes": ["a"]}`).problem(http.StatusUnprocessableEntity)
-	require.Equal(t, []string{"body.version not_supported", "body.only_nodes not_supported"}, codes(p))
 	b.do(http.MethodPost, ns+"/workflows/small/runs", "text/plain", `{}`).problem(http.StatusUnsupportedMediaType)
 	b.post(ns+"/workflows/none/runs", `{}`).problem(http.StatusNotFound)
-	p = b.post(ns+"/workflows/small/runs", `{"params": {"day": "`+string(make([]byte, 1<<20))+`"}}`).problem(http.StatusRequestEntityTooLarge)
+	p := b.post(ns+"/workflows/small/runs", `{"params": {"day": "`+string(make([]byte, 1<<20))+`"}}`).problem(http.StatusRequestEntityTooLarge)
 	require.Contains(t, p.Detail, "1048576")
 	require.Empty(t, as[api.Page[api.Run]](b.get(ns+"/runs")).Items)
 
@@ -148,7 +146,7 @@ func TestCancel(t *testing.T) {
 	require.Equal(t, []store.Intent{{Run: b.runID(run.ID), Kind: store.IntentCancel, Actor: "user:local", Reason: "not needed"}}, intents)
 
 	b.apply(store.Changes{Runs: []store.RunChange{{ID: b.runID(run.ID), State: progress.Canceled, Reason: "canceled", Canceling: true}},
-		Intents: []store.RunID{b.runID(run.ID)}})
+		Intents: []store.Intent{{Run: b.runID(run.ID), Kind: store.IntentCancel}}})
 	after := as[api.RunDetail](b.get(ns + "/runs/" + run.ID))
 	require.False(t, after.Canceling)
 	require.NotNil(t, after.DurationMS)

@@ -1,10 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,13 +13,14 @@ import (
 	"github.com/ax-run/ax/internal/store"
 )
 
-// Act is something a person does to a run (S29, S30, S33): exactly one of Rerun, Mark, Hold and Release is set.
+// Act is something a person does to a run (S29, S30, S33): exactly one of Rerun, Mark, Hold, Release and Cancel is set.
 type Act struct {
 	Actor, Note string
 	Rerun       *Rerun
 	Mark        *Mark
 	Hold        bool
 	Release     bool
+	Cancel      bool
 	// Expect is the fingerprint that a preview gave: the act is refused with ErrChanged if the run is not what it was then.
 	// "" takes the run as it is.
 	Expect string
@@ -36,27 +38,14 @@ type Mark struct {
 	State progress.State
 }
 
-// Preview is what an act would do.
-type Preview struct {
-	Fingerprint string
-	// Nodes are those that would be reset, in topological order; in a replay, those that would run.
-	Nodes []PreviewNode
-	// Copied is how many nodes a replay would take over.
-	Copied int
-	State  progress.State
-}
-
-// PreviewNode is a node that an act resets, and what it is now.
-type PreviewNode struct {
-	Name  string
-	State progress.State
-}
-
 // ErrChanged says that a run is not any more what the preview of an act showed; nothing was done.
 var ErrChanged = errors.New("the run has changed since the preview")
 
 // ErrPointless says that an act would change nothing.
 var ErrPointless = errors.New("there is nothing to do")
+
+// ErrStopping says that a run is being canceled, or has timed out and is about to end: only then can its nodes be changed.
+var ErrStopping = errors.New("the run is being stopped; try again when it has ended")
 
 // UnknownNodeError names a node that a run's version does not have.
 type UnknownNodeError struct{ Node string }
@@ -67,7 +56,7 @@ func (e *UnknownNodeError) Error() string {
 }
 
 // Do carries an act out, all of it or nothing, and returns when it is durable. A running node that it touches is fenced
-// first. ErrChanged, ErrPointless, *UnknownNodeError and store.ErrNotFound say why it was refused.
+// first. ErrChanged, ErrPointless, ErrStopping, *UnknownNodeError and store.ErrNotFound say why it was refused.
 func (e *Engine) Do(ctx context.Context, run store.RunID, act Act) error {
 	// The wish is committed first, so that those who share the run's row drain and let this through.
 	err := e.store.InTx(ctx, func(tx pgx.Tx) error {
@@ -78,69 +67,6 @@ func (e *Engine) Do(ctx context.Context, run store.RunID, act Act) error {
 	}
 	f := &finished{wake: true, act: &act, refused: fmt.Errorf("run %s: %w", run, store.ErrNotFound), claim: store.Claim{Attempt: store.Attempt{Run: run}}}
 	return e.completer.finish(ctx, f).err
-}
-
-// Preview says what an act would do, without doing it.
-func (e *Engine) Preview(ctx context.Context, run store.RunID, act Act) (Preview, error) {
-	var out Preview
-	err := e.store.InTx(ctx, func(tx pgx.Tx) error {
-		r, err := e.examine(ctx, tx, run)
-		if err != nil {
-			return err
-		}
-		out, err = r.preview(&act)
-		return err
-	})
-	return out, err
-}
-
-// examine locks a run and reads all there is of it; nothing is changed.
-func (e *Engine) examine(ctx context.Context, tx pgx.Tx, run store.RunID) (*moving, error) {
-	m := &movement{engine: e}
-	locked, err := e.store.LockRuns(ctx, tx, []store.RunID{run}, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.recall(ctx, tx, &locked); err != nil {
-		return nil, err
-	}
-	if len(m.runs) == 0 {
-		return nil, fmt.Errorf("run %s: %w", run, store.ErrNotFound)
-	}
-	return m.runs[0], nil
-}
-
-func (r *moving) preview(act *Act) (Preview, error) {
-	out := Preview{Fingerprint: r.fingerprint(), State: r.snap.Run.State}
-	event, err := r.event(act)
-	if err != nil {
-		return out, err
-	}
-	wanted := event.Rerun
-	if event.Mark != nil {
-		wanted = &progress.Rerun{Scope: progress.ScopeNode, Nodes: []int{event.Mark.Node}}
-	}
-	if wanted == nil {
-		return out, nil
-	}
-	for _, i := range progress.Affected(r.plan.graph, &r.snap, wanted) {
-		out.Nodes = append(out.Nodes, PreviewNode{Name: r.plan.graph.At(i).Name, State: r.snap.Nodes[i].State})
-	}
-	return out, nil
-}
-
-// fingerprint changes whenever anything about the run does.
-func (r *moving) fingerprint() string {
-	h := fnv.New64a()
-	note := func(n *progress.Node) { fmt.Fprintf(h, "%s %d %d;", n.State, n.Generation, n.Attempt) }
-	fmt.Fprintf(h, "%s %d %t %t %t;", r.row.State, r.row.Generation, r.row.Canceling, r.row.TimedOut, r.row.Held)
-	for i := range r.snap.Nodes {
-		note(&r.snap.Nodes[i])
-		for s := range r.snap.Nodes[i].Shards {
-			note(&r.snap.Nodes[i].Shards[s])
-		}
-	}
-	return fmt.Sprintf("%016x", h.Sum64())
 }
 
 // confirm turns the acts that may be carried out into events, and refuses the others.
@@ -155,26 +81,41 @@ func (r *moving) confirm() {
 }
 
 func (r *moving) allow(act *Act) error {
-	if act.Expect != "" && act.Expect != r.fingerprint() {
+	if act.Expect != "" && (act.Expect != r.fingerprint() || len(r.events) > 0) {
 		return ErrChanged
 	}
-	event, err := r.event(act)
-	if err != nil {
-		return err
-	}
+	event, err := r.check(act)
 	switch {
+	case err != nil:
+		return err
 	case act.Hold || act.Release:
-		if r.row.State.Terminal() || r.held == act.Hold {
-			return ErrPointless
-		}
 		r.held = act.Hold
 		r.shifts = true
-	case event.Rerun != nil && len(progress.Affected(r.plan.graph, &r.snap, event.Rerun)) == 0:
-		return ErrPointless
 	default:
+		r.cancel = cmp.Or(event.Cancel, r.cancel)
 		r.events = append(r.events, event)
 	}
 	return nil
+}
+
+// check says what an act means to the rules, or why it cannot be.
+func (r *moving) check(act *Act) (progress.Event, error) {
+	event, err := r.event(act)
+	switch over := r.snap.Run.State.Terminal(); {
+	case err != nil:
+		return event, err
+	case event.Rerun == nil && event.Mark == nil:
+		if over || !act.Cancel && r.held == act.Hold {
+			return event, ErrPointless
+		}
+	case !r.snap.Run.Changeable():
+		return event, ErrStopping
+	case event.Rerun != nil && len(progress.Affected(r.plan.graph, &r.snap, event.Rerun)) == 0:
+		return event, ErrPointless
+	case event.Mark != nil && r.snap.Nodes[event.Mark.Node].Reason == progress.ReasonTest:
+		return event, ErrPointless
+	}
+	return event, nil
 }
 
 // event is what an act means to the rules.
@@ -197,10 +138,19 @@ func (r *moving) event(act *Act) (progress.Event, error) {
 	switch {
 	case act.Rerun != nil:
 		return progress.Event{Rerun: &progress.Rerun{Scope: act.Rerun.Scope, Nodes: nodes}}, nil
+	case act.Mark != nil && !markable(act.Mark.State):
+		return progress.Event{}, fmt.Errorf("a node is marked succeeded, failed or skipped, not %q", act.Mark.State)
 	case act.Mark != nil:
 		return progress.Event{Mark: &progress.Mark{Node: nodes[0], State: act.Mark.State, Note: act.Note}}, nil
 	}
+	if act.Cancel {
+		return progress.Event{Cancel: &progress.Cancel{Actor: act.Actor, Reason: act.Note}}, nil
+	}
 	return progress.Event{}, nil
+}
+
+func markable(s progress.State) bool {
+	return s == progress.Succeeded || s == progress.Failed || s == progress.Skipped
 }
 
 // reopens reports whether something asks an ended run to go on.
@@ -213,25 +163,19 @@ func (r *moving) reopens() bool {
 	return false
 }
 
-// shift holds back what is queued of a run that is held now, or makes due again what was held back until its release.
+// shift holds back what is queued of a run that is held now, or makes due again what was held back until its release; how long it was held
+// stays with it.
 func (m *movement) shift(r *moving) {
 	for at, l := range r.live {
-		n := r.facts(at)
-		if n.State.Terminal() || n.Attempt != l.Attempt.Number || !shifts(l, r.held) {
+		n, held := r.facts(at), l.Kind == store.ModeHold
+		current := !n.State.Terminal() && n.Generation == l.Attempt.Generation && n.Attempt == l.Attempt.Number
+		if !current || r.held == held || r.held && l.State != progress.Queued {
 			continue
 		}
 		m.changes.Drops = append(m.changes.Drops, l.Attempt)
 		m.begin(r, &progress.Start{Node: at.node, Shard: at.shard, Generation: l.Attempt.Generation, Attempt: l.Attempt.Number})
+		if l.Holds != nil {
+			m.changes.Begins[len(m.changes.Begins)-1].Detail = slices.Concat([]byte(`{"holds":`), l.Holds, []byte("}"))
+		}
 	}
-}
-
-// shifts reports whether a live row is affected when its run is held, or released.
-func shifts(l *store.Live, held bool) bool {
-	switch l.Kind {
-	case store.ModeHold:
-		return !held
-	case store.ModePool, store.ModeWorker, store.ModeQueue:
-		return held
-	}
-	return held && l.State == progress.Queued
 }

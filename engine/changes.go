@@ -33,7 +33,8 @@ func (m *movement) write(r *moving, steps []progress.Step) {
 			m.runEnded(r, s.Run.State)
 		}
 	}
-	change.State, change.Canceling, change.TimedOut, change.Held = r.snap.Run.State, r.snap.Run.Canceling, r.snap.Run.TimedOut, r.held
+	change.State, change.Canceling, change.TimedOut = r.snap.Run.State, r.snap.Run.Canceling, r.snap.Run.TimedOut
+	change.Held = r.held && !change.State.Terminal()
 	change.Idle = r.idle()
 	if change.Reopened && change.State == progress.Queued {
 		m.freed = append(m.freed, r.row.Workflow)
@@ -71,7 +72,7 @@ func (m *movement) begin(r *moving, s *progress.Start) {
 		m.children = append(m.children, child{parent: b.Attempt, run: r, node: s.Node})
 	}
 	if b.Mode == store.ModeWait {
-		b.Delay = r.eval.until(s.Node)
+		b.Delay = r.eval.wait(s.Node)
 	}
 	m.changes.Begins = append(m.changes.Begins, b)
 }
@@ -93,8 +94,8 @@ func (m *movement) end(r *moving, s *progress.End) {
 	switch {
 	case r.cancel != nil && s.Reason == progress.ReasonCanceled:
 		rec.Actor = r.cancel.Actor
-	case s.Reason == progress.ReasonMarked && len(r.acts) > 0:
-		rec.Actor = r.acts[0].act.Actor
+	case (s.Reason == progress.ReasonMarked || s.Reason == progress.ReasonRerun) && len(r.acts) > 0:
+		rec.Actor, rec.Note = r.acts[0].act.Actor, r.acts[0].act.Note
 	case s.Reason == progress.ReasonBranch:
 		rec.Output = r.takenNames(s.Taken)
 	}

@@ -150,9 +150,23 @@ func (c *completer) splitBatch(things []*finished) (clean, general []*finished) 
 	return clean, general
 }
 
-// moveSlow moves things by the general path.
+// moveSlow moves things by the general path: together, but for what people do to one run, which is one thing after another.
 func (c *completer) moveSlow(ctx context.Context, things []*finished) {
-	c.persist(ctx, things, c.engine.moveGeneral)
+	for len(things) > 0 {
+		acting := make(map[store.RunID]bool)
+		var now, later []*finished
+		for _, f := range things {
+			if run := f.claim.Attempt.Run; f.act != nil && acting[run] {
+				later = append(later, f)
+				continue
+			} else if f.act != nil {
+				acting[run] = true
+			}
+			now = append(now, f)
+		}
+		c.persist(ctx, now, c.engine.moveGeneral)
+		things = later
+	}
 }
 
 // persist repeats move until it succeeds, halving the batch on errors that are a thing's own fault.

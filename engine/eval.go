@@ -26,9 +26,12 @@ type evaluation struct {
 	tx     pgx.Tx
 	engine *Engine
 	run    *moving
-	vars   *expr.Vars
+	// stored are the outputs that history had before this movement, by name.
+	stored map[string]json.RawMessage
 	// items are the lists that nodes split over in this movement, by position.
 	items map[int][]byte
+	// instants are what nodes wait for, by position.
+	instants map[int]time.Time
 	// err is a fault that is not an expression's own, such as a lost connection: the movement fails with it.
 	err error
 }
@@ -104,23 +107,37 @@ func (e *evaluation) Expand(i int) (int, *progress.Error) {
 	return len(items), nil
 }
 
-// until is how long a wait node waits from now on; an instant that cannot be read or has passed is no wait.
-func (e *evaluation) until(i int) time.Duration {
+// Until implements progress.Evaluator.
+func (e *evaluation) Until(i int) *progress.Error {
+	vars, err := e.know(i)
+	if err != nil {
+		return err
+	}
+	out, failure := e.run.plan.graph.At(i).Until.Eval(e.ctx, vars)
+	if failure != nil {
+		return e.fault(failure)
+	}
+	var at *time.Time
+	if err := json.Unmarshal(out, &at); err != nil || at == nil {
+		return &progress.Error{Class: progress.Permanent, Code: codeExpression, Message: fmt.Sprintf("wait.until gave %.80s, not an instant", out)}
+	}
+	if e.instants == nil {
+		e.instants = make(map[int]time.Time)
+	}
+	e.instants[i] = *at
+	return nil
+}
+
+// wait is how long a wait node waits from now on. An instant that has passed is no wait; nor is one that could be told when the node's rule
+// came to hold, but cannot be any more now that its run is released.
+func (e *evaluation) wait(i int) time.Duration {
 	v := e.run.plan.graph.At(i)
 	if v.Until == nil {
 		return time.Duration(v.Node.Wait.For)
 	}
-	vars, err := e.know(i)
-	if err != nil {
-		return 0
-	}
-	out, failure := v.Until.Eval(e.ctx, vars)
-	if failure != nil {
-		return 0
-	}
-	var at time.Time
-	if err := json.Unmarshal(out, &at); err != nil {
-		return 0
+	at, known := e.instants[i]
+	if !known && e.Until(i) == nil {
+		at = e.instants[i]
 	}
 	return max(at.Sub(e.run.row.Now), 0)
 }
@@ -130,73 +147,92 @@ func (e *evaluation) fault(err error) *progress.Error {
 	if err == nil {
 		return nil
 	}
-	var own *expr.EvalError
-	if !errors.As(err, &own) || errors.Is(err, expr.ErrTooSlow) {
+	if own := (*expr.EvalError)(nil); !errors.As(err, &own) {
 		e.err = fmt.Errorf("evaluate: %w", err)
 	}
 	return &progress.Error{Class: progress.Permanent, Code: codeExpression, Message: err.Error()}
 }
 
-// know gathers what the run's expressions may read, once a movement.
+// know gathers what node i's expressions may read, as things are now.
 func (e *evaluation) know(i int) (expr.Vars, *progress.Error) {
-	if e.vars == nil {
-		vars, err := e.gather()
-		if err != nil {
-			e.err = err
-			return expr.Vars{}, &progress.Error{Class: progress.System, Code: codeInternal, Message: err.Error()}
-		}
-		e.vars = &vars
+	vars, err := e.gather(e.run.plan.graph.At(i).Reads)
+	if err != nil {
+		e.err = err
+		return expr.Vars{}, &progress.Error{Class: progress.System, Code: codeInternal, Message: err.Error()}
 	}
-	missing := e.missing(e.run.plan.graph.At(i).Reads)
-	if len(missing) > 0 {
-		if err := e.read(missing); err != nil {
-			e.err = err
-			return expr.Vars{}, &progress.Error{Class: progress.System, Code: codeInternal, Message: err.Error()}
-		}
-	}
-	return *e.vars, nil
+	return vars, nil
 }
 
-func (e *evaluation) gather() (expr.Vars, error) {
+func (e *evaluation) gather(reads []string) (expr.Vars, error) {
 	facts, err := e.engine.facts.get(e.ctx, e.run.row.ID)
 	if err != nil {
 		return expr.Vars{}, err
 	}
 	vars := runVars(facts)
 	vars.Nodes = make(map[string]json.RawMessage)
-	for at, got := range e.run.results {
-		if at.shard == store.WholeNode && got.f.outcome.Err == nil {
-			vars.Nodes[e.run.plan.graph.At(at.node).Name] = got.f.outcome.Output
-		}
-	}
-	return vars, nil
-}
-
-func (e *evaluation) missing(reads []string) []string {
-	var out []string
+	var stored []string
 	for _, name := range reads {
-		if _, ok := e.vars.Nodes[name]; !ok {
-			out = append(out, name)
+		at, _ := e.run.plan.graph.Index(name)
+		out, known := e.fresh(at)
+		if vars.Nodes[name] = out; !known {
+			stored = append(stored, name)
 		}
 	}
-	return out
+	return vars, e.read(stored, vars.Nodes)
 }
 
-// read fetches outputs; those of split nodes are laid over with the shards that this movement ends.
-func (e *evaluation) read(names []string) error {
+// fresh is the output of a node that this very movement decides, or that has none; known is false when history has it.
+func (e *evaluation) fresh(at int) (out json.RawMessage, known bool) {
+	n := &e.run.snap.Nodes[at]
+	switch {
+	case n.State != progress.Succeeded || n.Reason == progress.ReasonMarked:
+		return nil, true
+	case n.Reason == progress.ReasonBranch:
+		return e.run.takenNames(n.Taken), true
+	}
+	got, ok := e.run.results[spot{at, store.WholeNode}]
+	if !ok {
+		return nil, false
+	}
+	return got.f.outcome.Output, true
+}
+
+// read fetches outputs, once a movement; those of split nodes are laid over with the shards that this movement ends.
+func (e *evaluation) read(names []string, into map[string]json.RawMessage) error {
+	var missing []string
+	for _, name := range names {
+		if _, ok := e.stored[name]; !ok {
+			missing = append(missing, name)
+		}
+	}
+	if e.stored == nil {
+		e.stored = make(map[string]json.RawMessage)
+	}
+	if len(missing) > 0 {
+		if err := e.fetch(missing); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		into[name] = e.stored[name]
+	}
+	return nil
+}
+
+func (e *evaluation) fetch(names []string) error {
 	outs, err := e.engine.store.OutputsIn(e.ctx, e.tx, e.run.row.ID, names)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		e.vars.Nodes[name] = nil
+		e.stored[name] = nil
 	}
 	for _, o := range outs {
-		e.vars.Nodes[o.Node] = o.Output
+		e.stored[o.Node] = o.Output
 	}
 	for _, name := range names {
 		at, _ := e.run.plan.graph.Index(name)
-		if n := &e.run.snap.Nodes[at]; n.Shards != nil && n.State == progress.Succeeded && e.vars.Nodes[name] == nil {
+		if e.run.snap.Nodes[at].Shards != nil && e.stored[name] == nil {
 			if err := e.assemble(at, name); err != nil {
 				return err
 			}
@@ -223,7 +259,7 @@ func (e *evaluation) assemble(at int, name string) error {
 	if err != nil {
 		return fmt.Errorf("put together the output of %s: %w", name, err)
 	}
-	e.vars.Nodes[name] = out
+	e.stored[name] = out
 	return nil
 }
 

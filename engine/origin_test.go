@@ -108,7 +108,7 @@ nodes:
 	replay := Replay{Actor: "user:test", Rerun: Rerun{Scope: progress.ScopeFailed}}
 	seen, err := b.engine.PreviewReplay(t.Context(), source, replay)
 	require.NoError(t, err)
-	require.Equal(t, []PreviewNode{{"b", progress.Failed}, {"c", progress.UpstreamFailed}, {"z", progress.Succeeded}}, seen.Nodes)
+	require.Equal(t, []PreviewNode{{"b", progress.Failed, EffectRerun}, {"c", progress.UpstreamFailed, EffectDecide}, {"z", progress.Succeeded, EffectRerun}}, seen.Nodes)
 	require.Equal(t, 5, seen.Copied)
 	replay.Expect = seen.Fingerprint
 	l, err := b.engine.Replay(t.Context(), source, replay)

@@ -58,7 +58,7 @@ func (m *movement) recall(ctx context.Context, tx pgx.Tx, locked *store.Locked) 
 	for _, i := range locked.Intents {
 		if r := m.byID[i.Run]; r != nil {
 			r.want(i)
-			m.changes.Intents = append(m.changes.Intents, i.Run)
+			m.changes.Intents = append(m.changes.Intents, i)
 		}
 	}
 	return nil

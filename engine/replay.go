@@ -66,9 +66,9 @@ func (e *Engine) PreviewReplay(ctx context.Context, run store.RunID, r Replay) (
 		}
 		out = Preview{Fingerprint: o.source.fingerprint(), State: o.source.row.State, Copied: len(o.origin.Copies)}
 		for _, name := range o.again() {
-			n := PreviewNode{Name: name, State: progress.Pending}
+			n := PreviewNode{Name: name, State: progress.Pending, Effect: EffectDecide}
 			if i, ok := o.source.plan.graph.Index(name); ok {
-				n.State = o.source.snap.Nodes[i].State
+				n = o.source.seen(i)
 			}
 			out.Nodes = append(out.Nodes, n)
 		}

@@ -71,9 +71,10 @@ func reached(g *dag.Graph, snap *Snapshot, r *Rerun) []bool {
 	return hit
 }
 
+// begun are those of some nodes that can be reset. What a test run does not run stays as it is.
 func begun(snap *Snapshot, hit []bool) (nodes []int) {
 	for i := range hit {
-		if hit[i] && snap.Nodes[i].State != Pending {
+		if hit[i] && snap.Nodes[i].State != Pending && snap.Nodes[i].Reason != ReasonTest {
 			nodes = append(nodes, i)
 		}
 	}
@@ -126,7 +127,7 @@ func (a *advance) rerun(r *Rerun) {
 // mark resets a node, ends it as the person says, and decides again what was derived from it. Where that lets an ended part of the run go
 // on, the finally nodes run after it once more; where nothing is left to run, the run has its new outcome at once.
 func (a *advance) mark(m *Mark) {
-	if !a.snap.Run.Changeable() {
+	if !a.snap.Run.Changeable() || a.snap.Nodes[m.Node].Reason == ReasonTest {
 		return
 	}
 	open, _ := a.remaining()
@@ -148,18 +149,12 @@ func (a *advance) mark(m *Mark) {
 
 // try decides a queued run as if its turn had come, and keeps that if nothing is left to run.
 func (a *advance) try() {
-	twin := *a.snap
-	twin.Nodes = slices.Clone(a.snap.Nodes)
-	for i := range twin.Nodes {
-		twin.Nodes[i].Shards = slices.Clone(twin.Nodes[i].Shards)
-	}
-	twin.Run.State = Running
-	t := advance{g: a.g, snap: &twin}
-	t.decideAll()
-	t.settle()
-	if twin.Run.State.Terminal() {
-		*a.snap = twin
-		a.steps = append(a.steps, t.steps...)
+	before, steps := a.snap.clone(), len(a.steps)
+	a.snap.Run.State = Running
+	a.decideAll()
+	a.settle()
+	if !a.snap.Run.State.Terminal() {
+		*a.snap, a.steps = before, a.steps[:steps]
 	}
 }
 

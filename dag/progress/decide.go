@@ -66,6 +66,12 @@ func (a *advance) begin(i int, why Reason) {
 		a.branch(i)
 	case v.Node.Split():
 		a.expand(i)
+	case v.Until != nil:
+		if err := a.snap.Eval.Until(i); err != nil {
+			a.broken(i, err)
+			return
+		}
+		fallthrough
 	default:
 		a.start(i, Whole, why)
 	}

@@ -46,6 +46,14 @@ func (o *oracle) Expand(i int) (int, *progress.Error) {
 	return o.answer(i).total, nil
 }
 
+// Until implements progress.Evaluator.
+func (o *oracle) Until(i int) *progress.Error {
+	if o.answer(i).work == fails {
+		return errExpression
+	}
+	return nil
+}
+
 // fork is a copy of a snapshot that shares nothing with it.
 func (s shape) fork(snap *progress.Snapshot) *progress.Snapshot {
 	out := *snap

@@ -19,8 +19,8 @@ type verdict struct {
 // kind. n already counts the failure.
 func judge(node *dag.Node, n *Node, err *Error, seed int64) verdict {
 	switch {
-	case err.Class == Permanent:
-		return verdict{reason: ReasonResult}
+	case err.Class == Permanent, node.Approval != nil:
+		return verdict{reason: ReasonResult} // a person who has not decided in time is not asked again
 	case node.Idempotent != nil && !*node.Idempotent:
 		return verdict{reason: ReasonMayHaveRun}
 	case err.Class == HandedBack, err.Class == Lost && n.Lost <= *node.Retry.MaxLost:
@@ -28,7 +28,11 @@ func judge(node *dag.Node, n *Node, err *Error, seed int64) verdict {
 	case err.Class == Lost || n.Failures >= node.Retry.MaxAttempts || !retryable(node.Retry.On, err.Code):
 		return verdict{reason: ReasonResult}
 	}
-	return verdict{retry: true, after: Delay(node.Retry, n.Failures, err.RetryAfter, seed), reason: ReasonRetry}
+	v := verdict{retry: true, reason: ReasonRetry}
+	if node.Child == nil { // a child run has delays of its own
+		v.after = Delay(node.Retry, n.Failures, err.RetryAfter, seed)
+	}
+	return v
 }
 
 func retryable(on *dag.RetryOn, code string) bool {

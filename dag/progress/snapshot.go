@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ax-run/ax/dag"
@@ -18,6 +19,15 @@ type Snapshot struct {
 	Eval Evaluator
 	// Nodes stand in the graph's topological order.
 	Nodes []Node
+}
+
+func (s *Snapshot) clone() Snapshot {
+	out := *s
+	out.Nodes = slices.Clone(s.Nodes)
+	for i := range out.Nodes {
+		out.Nodes[i].Shards = slices.Clone(out.Nodes[i].Shards)
+	}
+	return out
 }
 
 // Run is a run's own facts.
@@ -61,6 +71,8 @@ type Evaluator interface {
 	Branch(i int) ([]int, *Error)
 	// Expand tells into how many shards node i splits, and freezes them (S21).
 	Expand(i int) (int, *Error)
+	// Until tells whether there is an instant that node i waits for.
+	Until(i int) *Error
 }
 
 // Fresh is the snapshot of a run that has just begun: every node pending in generation 1.

@@ -98,8 +98,8 @@ type Changes struct {
 	Resolved []Attempt
 	// Signals tell parents of children that ended.
 	Signals []Signal
-	// Intents are consumed: the runs they were for.
-	Intents []RunID
+	// Intents are consumed.
+	Intents []Intent
 }
 
 // Apply writes changes to runs that the caller has locked with LockRuns. It is the only place where the general path's
@@ -135,7 +135,8 @@ func (s *Store) Apply(ctx context.Context, tx pgx.Tx, c Changes) error {
 			column(c.Signals, func(s *Signal) string { return s.Parent }), column(c.Signals, func(s *Signal) int64 { return int64(s.Child) }))
 	}
 	if len(c.Intents) > 0 {
-		b.Queue("DELETE FROM ax.run_intents WHERE run_id = ANY ($1::bigint[])", ids(c.Intents))
+		b.Queue("DELETE FROM ax.run_intents i USING unnest($1::bigint[], $2::text[]) AS t (run_id, kind) WHERE i.run_id = t.run_id AND i.kind = t.kind",
+			column(c.Intents, func(i *Intent) int64 { return int64(i.Run) }), column(c.Intents, func(i *Intent) string { return string(i.Kind) }))
 	}
 	if b.Len() == 0 {
 		return nil

@@ -30,7 +30,7 @@ func (s *Store) NoteChild(ctx context.Context, tx pgx.Tx, a Attempt, note ChildN
 	if err != nil {
 		return fmt.Errorf("note the child of %s: %w", a.ExecutionID(), err)
 	}
-	_, err = tx.Exec(ctx, "UPDATE ax.held SET detail = $4::jsonb WHERE run_id = $1 AND node = $2 AND shard = $3", a.Run, a.Node, a.Shard, string(detail))
+	_, err = tx.Exec(ctx, "UPDATE ax.held SET detail = COALESCE(detail, '{}') || $4::jsonb WHERE run_id = $1 AND node = $2 AND shard = $3", a.Run, a.Node, a.Shard, string(detail))
 	if err != nil {
 		return fmt.Errorf("note the child of %s: %w", a.ExecutionID(), err)
 	}

@@ -86,11 +86,13 @@ func (s *Store) outputs(ctx context.Context, q queryer, runs []RunID, nodes []st
 	return outs, nil
 }
 
-// ShardOutputs reads the outputs of a split node's shards that have succeeded, by shard.
+// ShardOutputs reads the outputs of a split node's shards that have succeeded since it was split last, by shard.
 func (s *Store) ShardOutputs(ctx context.Context, tx pgx.Tx, run RunID, node string, total int) ([]json.RawMessage, error) {
 	out := make([]json.RawMessage, total)
-	rows, err := tx.Query(ctx, `SELECT DISTINCT ON (shard) shard, output FROM ax.node_runs
-		WHERE run_id = $1 AND node = $2 AND shard BETWEEN 0 AND $3 AND state = 'succeeded' ORDER BY shard, generation DESC, attempt DESC`, run, node, total-1)
+	rows, err := tx.Query(ctx, `SELECT DISTINCT ON (shard) shard, CASE state WHEN 'succeeded' THEN output END FROM ax.node_runs
+		WHERE run_id = $1 AND node = $2 AND shard BETWEEN 0 AND $3 AND generation >= (
+			SELECT base FROM ax.expansions e WHERE e.run_id = $1 AND e.node = $2 ORDER BY e.generation DESC LIMIT 1)
+		ORDER BY shard, generation DESC, attempt DESC`, run, node, total-1)
 	if err != nil {
 		return nil, fmt.Errorf("read the shards' outputs of %s: %w", node, err)
 	}

@@ -1,9 +1,9 @@
--- Queues the held nodes that waited for a worker, or for their queue, where a live worker takes from it now.
+-- Queues the held nodes that waited for a worker, or for their queue, where a live worker takes from it now and their run is not held.
 WITH live AS (SELECT * FROM unnest($1::text[], $2::text[]) AS t (queue, kind)
 ), due AS (
     SELECT h.run_id, h.node, h.shard FROM live JOIN ax.held h ON h.queue = live.queue AND h.job_kind = live.kind
     JOIN ax.runs r ON r.id = h.run_id
-    WHERE h.kind IN ('worker', 'queue') ORDER BY h.priority, h.since LIMIT $3 FOR SHARE OF r SKIP LOCKED
+    WHERE h.kind IN ('worker', 'queue') AND r.held_at IS NULL ORDER BY h.priority, h.since LIMIT $3 FOR SHARE OF r SKIP LOCKED
 ), taken AS (
     DELETE FROM ax.held h USING due WHERE h.run_id = due.run_id AND h.node = due.node AND h.shard = due.shard AND h.kind IN ('worker', 'queue')
     RETURNING h.*

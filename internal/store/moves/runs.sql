@@ -11,7 +11,7 @@ UPDATE ax.runs r SET clean = false, state = t.state, reason = CASE WHEN t.reopen
     generation = r.generation + t.reopened::int,
     deadline_at = CASE WHEN t.reopened THEN now() + t.timeout_us * interval '1 microsecond' WHEN t.timed_out THEN NULL
         WHEN r.stopped_at IS NOT NULL AND NOT (t.held OR t.idle) THEN r.deadline_at + (now() - r.stopped_at) ELSE r.deadline_at END,
-    finished_at = CASE WHEN t.reopened THEN NULL WHEN t.state IN ('succeeded', 'failed', 'canceled', 'skipped') THEN now() ELSE r.finished_at END
+    finished_at = CASE WHEN t.state IN ('succeeded', 'failed', 'canceled', 'skipped') THEN now() WHEN t.reopened THEN NULL ELSE r.finished_at END
 FROM unnest($1::bigint[], $2::text[], $3::text[], $4::int[], $5::bool[], $6::bool[], $7::text[], $8::text[], $9::bool[],
     $10::bool[], $11::bigint[], $12::bool[])
     AS t (id, state, reason, warnings, canceling, timed_out, canceled_by, cancel_reason, held, reopened, timeout_us, idle)

@@ -6,7 +6,8 @@ WITH item AS (
 ), job AS (
     INSERT INTO ax_river.river_job (args, kind, max_attempts, priority, queue, metadata, unique_key, unique_states)
     SELECT ax.job_args(run_id, node, shard, generation, attempt), kind, 1, priority, queue,
-        CASE wait_s WHEN 86400 THEN '{}' ELSE ax.from_now(jsonb_build_object('wait', wait_s)) END, ax.job_key(run_id, node, shard), B'11110001'
+        CASE WHEN wait_s = 86400 AND detail IS NULL THEN '{}' ELSE ax.from_now(COALESCE(detail::jsonb, '{}') || jsonb_build_object('wait', wait_s)) END,
+        ax.job_key(run_id, node, shard), B'11110001'
     FROM item WHERE mode = 'job' ORDER BY run_id, node
     RETURNING queue
 ), hold AS (
