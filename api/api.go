@@ -26,6 +26,8 @@ type Launcher interface {
 type Config struct {
 	Store    *store.Store
 	Launcher Launcher
+	// Operator does what people do to runs by hand.
+	Operator Operator
 	// Metrics are served at /metrics; nil makes new ones.
 	Metrics *Metrics
 	// DefaultTimezone is the zone of schedules that name none, and of logical dates where there is no schedule (S6); empty means
@@ -99,7 +101,11 @@ func (a *API) humaConfig() huma.Config {
 func (a *API) routes() {
 	a.workflowRoutes()
 	a.versionRoutes()
+	a.diffRoute()
 	a.runRoutes()
+	a.actRoutes()
+	a.markRoutes()
+	a.letterRoutes()
 	a.nodeRoutes()
 	a.fireRoutes()
 }

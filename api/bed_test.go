@@ -19,6 +19,7 @@ import (
 	"github.com/ax-run/ax/api"
 	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/dag/progress"
+	"github.com/ax-run/ax/engine"
 	"github.com/ax-run/ax/internal/dbtest"
 	"github.com/ax-run/ax/internal/store"
 )
@@ -59,7 +60,7 @@ func newBed(t *testing.T) *bed {
 	b := &bed{T: t, pool: dbtest.New(t)}
 	b.store = store.New(b.pool)
 	b.launcher = &launcher{store: b.store}
-	b.serve(api.Config{Store: b.store, Launcher: b.launcher, Version: "test"})
+	b.serve(api.Config{Store: b.store, Launcher: b.launcher, Operator: idle{}, Version: "test"})
 	return b
 }
 
@@ -162,6 +163,21 @@ func (b *bed) trigger(code, body string) api.RunDetail {
 	b.Helper()
 	return as[api.RunDetail](b.post(ns+"/workflows/"+code+"/runs", body).is(http.StatusCreated))
 }
+
+// idle is an operator for whom there is never anything to do.
+type idle struct{}
+
+func (idle) Do(context.Context, store.RunID, engine.Act) error { return engine.ErrPointless }
+func (idle) Preview(context.Context, store.RunID, engine.Act) (engine.Preview, error) {
+	return engine.Preview{}, engine.ErrPointless
+}
+func (idle) Replay(context.Context, store.RunID, engine.Replay) (store.Launched, error) {
+	return store.Launched{}, engine.ErrPointless
+}
+func (idle) PreviewReplay(context.Context, store.RunID, engine.Replay) (engine.Preview, error) {
+	return engine.Preview{}, engine.ErrPointless
+}
+func (idle) Decide(context.Context, store.Attempt, engine.Decision) error { return store.ErrNotFound }
 
 // launcher creates runs by the store's verbs: the roots are queued as jobs.
 type launcher struct {

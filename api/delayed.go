@@ -94,10 +94,14 @@ func (a *API) delay(ctx context.Context, in *triggerInput, w store.WorkflowRow, 
 	if err != nil {
 		return nil, err
 	}
+	var named int64
+	if t.Named {
+		named = t.Version
+	}
 	var ids []store.RunID
 	err = a.Store.InTx(ctx, func(tx pgx.Tx) error {
 		ids, err = a.Store.AddDelayed(ctx, tx, []store.DelayedRun{{
-			Namespace: namespace, Workflow: w.ID, Params: given, RunAt: *in.Body.RunAt, ScheduledAt: t.ScheduledAt, LogicalDate: t.LogicalDate, Actor: t.Actor,
+			Namespace: namespace, Workflow: w.ID, Version: named, Params: given, RunAt: *in.Body.RunAt, ScheduledAt: t.ScheduledAt, LogicalDate: t.LogicalDate, Actor: t.Actor,
 		}})
 		return err
 	})

@@ -25,6 +25,7 @@ type Attempt struct {
 	Worker  string     `json:"worker,omitempty"`
 	Actor   string     `json:"actor"`
 	Reason  string     `json:"reason,omitempty"`
+	Note    string     `json:"note,omitempty" doc:"What the body or a person said beside it."`
 	Error   *NodeError `json:"error,omitempty"`
 	NodeTimes
 }
@@ -82,13 +83,17 @@ func (a *API) nodeRunFacts(ctx context.Context, n nodeRun, outputs int) (own, ne
 }
 
 func (a *API) getNodeRun(ctx context.Context, in *OfNodeRun) (*body[NodeRunDetail], error) {
-	n, err := a.nodeRun(ctx, in.Namespace, in.ID)
+	return answerOf(a.nodeRunDetail(ctx, in.Namespace, in.ID))
+}
+
+func (a *API) nodeRunDetail(ctx context.Context, namespace, id string) (NodeRunDetail, error) {
+	n, err := a.nodeRun(ctx, namespace, id)
 	if err != nil {
-		return nil, err
+		return NodeRunDetail{}, err
 	}
 	own, newest, err := a.nodeRunFacts(ctx, n, math.MaxInt32)
 	if err != nil {
-		return nil, err
+		return NodeRunDetail{}, err
 	}
 	d := NodeRunDetail{NodeRun: nodeView(n.run.ID, n.graph, n.at, own), History: make([]Attempt, len(own.history))}
 	for i, r := range own.history {
@@ -101,13 +106,13 @@ func (a *API) getNodeRun(ctx context.Context, in *OfNodeRun) (*body[NodeRunDetai
 	if current := nodeView(n.run.ID, n.graph, n.at, newest); current.Generation > d.Generation {
 		d.Successor = current.ID
 	}
-	return answerOf(d, nil)
+	return d, nil
 }
 
 func attemptView(r store.NodeRecord) Attempt {
 	finished := time.Time(r.FinishedAt)
 	return Attempt{
-		Attempt: r.Attempt.Number, Outcome: r.Outcome, State: string(r.State), Worker: r.Worker, Actor: r.Actor, Reason: r.Reason,
+		Attempt: r.Attempt.Number, Outcome: r.Outcome, State: string(r.State), Worker: r.Worker, Actor: r.Actor, Reason: r.Reason, Note: r.Note,
 		Error: errorView(r.Err), NodeTimes: timesOf(r.QueuedAt, r.StartedAt, &finished),
 	}
 }

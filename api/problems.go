@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/ax-run/ax/dag"
+	"github.com/ax-run/ax/engine"
 	"github.com/ax-run/ax/internal/store"
 )
 
@@ -77,6 +78,14 @@ func conflict(detail string, args ...any) *Problem {
 	return problem(http.StatusConflict, detail, args...)
 }
 
+// codePlanChanged is the code of what keeps a plan from being carried out.
+const codePlanChanged = "plan_changed"
+
+// planProblem says that a plan cannot be carried out; nothing was done.
+func planProblem(detail string) *Problem {
+	return conflict("%s", detail).with(ProblemDetail{Location: "body.plan", Message: "the plan does not hold", Code: codePlanChanged})
+}
+
 func methodNotAllowed(method string) *Problem {
 	return problem(http.StatusMethodNotAllowed, "%s is not possible here; the header Allow lists what is", method)
 }
@@ -105,15 +114,6 @@ func bodyTooSlow() *Problem {
 func invalid(location, message string, args ...any) *Problem {
 	return problem(http.StatusUnprocessableEntity, "the request is not valid").
 		with(ProblemDetail{Location: location, Message: fmt.Sprintf(message, args...)})
-}
-
-// notSupported says that parts of a request are known and not there yet.
-func notSupported(locations ...string) *Problem {
-	p := problem(http.StatusUnprocessableEntity, "the request asks for what is not supported yet")
-	for _, l := range locations {
-		p.with(ProblemDetail{Location: l, Message: "not supported yet", Code: dag.CodeNotSupported})
-	}
-	return p
 }
 
 func unavailable() *Problem {
@@ -166,11 +166,24 @@ func paramProblem(e *dag.ParamError) *Problem {
 	return p
 }
 
+func selectionProblem(e *engine.SelectionError) *Problem {
+	p := problem(http.StatusUnprocessableEntity, "the test run cannot be made")
+	for _, message := range e.Nodes {
+		p.with(ProblemDetail{Location: "body.only_nodes", Message: message})
+	}
+	for _, message := range e.Outputs {
+		p.with(ProblemDetail{Location: "body.inputs", Message: message})
+	}
+	return p
+}
+
 // problemOf turns any error of a handler into what the API answers. What nobody expected is logged, and not told.
 func (a *API) problemOf(ctx context.Context, err error) *Problem {
 	var known *Problem
 	var definition dag.Problems
 	var params *dag.ParamError
+	var selection *engine.SelectionError
+	var node *engine.UnknownNodeError
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -178,6 +191,12 @@ func (a *API) problemOf(ctx context.Context, err error) *Problem {
 		return definitionProblem(definition)
 	case errors.As(err, &params):
 		return paramProblem(params)
+	case errors.As(err, &selection):
+		return selectionProblem(selection)
+	case errors.As(err, &node):
+		return invalid("body.nodes", "%s", node)
+	case errors.Is(err, engine.ErrPointless), errors.Is(err, engine.ErrActive), errors.Is(err, engine.ErrChanged), errors.Is(err, engine.ErrStopping):
+		return conflict("%s", err)
 	case errors.Is(err, context.Canceled): // the client has gone
 		return unavailable()
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrBadID):

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/ax-run/ax/dag/progress"
 	"github.com/ax-run/ax/internal/store"
 )
@@ -48,6 +46,9 @@ type RunDetail struct {
 	Run
 	Params    Object     `json:"params" doc:"Every parameter of the workflow, with the value this run has."`
 	BlockedBy *BlockedBy `json:"blocked_by,omitempty" doc:"What a queued run waits for."`
+	ReplayOf  string     `json:"replay_of,omitempty" doc:"The run whose outputs it took over."`
+	OnlyNodes []string   `json:"only_nodes,omitempty" nullable:"false" doc:"A test run: the nodes that run."`
+	HeldAt    *time.Time `json:"held_at,omitempty" doc:"Since when nothing new of it starts."`
 }
 
 type listRunsInput struct {
@@ -60,11 +61,6 @@ type listRunsInput struct {
 	LogicalDate string    `query:"logical_date" format:"date"`
 }
 
-type cancelInput struct {
-	OfRun
-	Body *ReasonBody
-}
-
 func (a *API) runRoutes() {
 	handle(a, op(http.MethodGet, ns+"/runs", "list-runs", "runs"), "List runs, newest first", a.listRuns)
 	handle(a, op(http.MethodGet, ns+"/runs/{run}", "get-run", "runs"), "Show one run", a.getRun)
@@ -72,7 +68,7 @@ func (a *API) runRoutes() {
 	handle(a, op(http.MethodGet, ns+"/delayed-runs", "list-delayed-runs", "runs"), "List runs asked for in advance, newest first", a.listDelayed)
 	cancel := op(http.MethodPost, ns+"/runs/{run}/cancel", "cancel-run", "runs")
 	cancel.DefaultStatus = http.StatusAccepted
-	handle(a, cancel, "Cancel a run; a second time, its finally nodes too", a.cancel)
+	handle(a, cancel, "Cancel a run; a second time, its finally nodes too", a.cancelRun)
 }
 
 type runMark store.RunID
@@ -145,7 +141,10 @@ func (a *API) runDetail(ctx context.Context, run store.RunRow) (RunDetail, error
 	if err != nil {
 		return RunDetail{}, err
 	}
-	d := RunDetail{Run: runView(run), Params: more.Params}
+	d := RunDetail{Run: runView(run), Params: more.Params, OnlyNodes: more.OnlyNodes, HeldAt: utcOr(more.HeldAt)}
+	if more.ReplayOf != 0 {
+		d.ReplayOf = more.ReplayOf.String()
+	}
 	d.Canceling = !run.State.Terminal() && (run.Canceling || more.CancelAsked)
 	if d.Timezone = a.zoneOf(run); run.State == progress.Queued && more.Limited {
 		holders, err := a.Store.Holders(ctx, run.WorkflowID, run.Key, maxHolders)
@@ -155,24 +154,6 @@ func (a *API) runDetail(ctx context.Context, run store.RunRow) (RunDetail, error
 		d.BlockedBy = blockedRun(run, more.MaxRuns, holders)
 	}
 	return d, nil
-}
-
-func (a *API) cancel(ctx context.Context, in *cancelInput) (*body[RunDetail], error) {
-	run, err := a.run(ctx, in.OfRun)
-	if errors.Is(err, store.ErrNotFound) {
-		return a.cancelDelayed(ctx, in, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if run.State.Terminal() {
-		return nil, conflict("run %s has ended already: it %s", run.ID, ended(run.State))
-	}
-	intent := store.Intent{Run: run.ID, Kind: store.IntentCancel, Actor: actor(ctx), Reason: in.Body.reason()}
-	if err := a.Store.InTx(ctx, func(tx pgx.Tx) error { return a.Store.AddIntent(ctx, tx, intent) }); err != nil {
-		return nil, err
-	}
-	return answerOf(a.runDetail(ctx, run))
 }
 
 // ended is a terminal state as a verb.

@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -17,8 +19,17 @@ type TriggerBody struct {
 	Params      Object     `json:"params,omitempty" doc:"Values of the workflow's parameters; defaults fill the rest."`
 	LogicalTime *time.Time `json:"logical_time,omitempty" doc:"The time the run is for; now when left out."`
 	RunAt       *time.Time `json:"run_at,omitempty" doc:"Start at this instant instead of now, however late after an outage, and after a pause."`
-	Version     *int       `json:"version,omitempty" doc:"Another version than the newest; not supported yet."`
-	OnlyNodes   []string   `json:"only_nodes,omitempty" nullable:"false" doc:"A test run of some nodes; not supported yet."`
+	Version     *int       `json:"version,omitempty" minimum:"1" maximum:"2147483647" doc:"Another version than the newest."`
+	OnlyNodes   []string   `json:"only_nodes,omitempty" nullable:"false" maxItems:"10000" doc:"A test run: only these nodes run, the others count as succeeded."`
+	Inputs      Outputs    `json:"inputs,omitempty" doc:"In a test run, the outputs of nodes that do not run, by name; else they have those of the newest run that succeeded."`
+}
+
+// Outputs are values by the node that gave them.
+type Outputs map[string]json.RawMessage
+
+// Schema implements huma.SchemaProvider.
+func (Outputs) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
 type triggerInput struct {
@@ -42,7 +53,7 @@ func (a *API) trigger(ctx context.Context, in *triggerInput) (*triggerOutput, er
 	if in.Body == nil {
 		in.Body = &TriggerBody{}
 	}
-	if err := in.Body.unsupported(); err != nil {
+	if err := in.Body.check(); err != nil {
 		return nil, err
 	}
 	w, err := a.workflow(ctx, in.OfWorkflow)
@@ -75,23 +86,38 @@ func triggered(in *triggerInput, status int, d RunDetail) *triggerOutput {
 	return &triggerOutput{Status: status, Location: prefix + "/namespaces/" + in.Namespace + "/runs/" + d.ID, Body: d}
 }
 
-// unsupported refuses what the contract has and this version does not do.
-func (b *TriggerBody) unsupported() error {
-	var places []string
-	if b.Version != nil {
-		places = append(places, "body.version")
+// check refuses what cannot go together.
+func (b *TriggerBody) check() error {
+	switch {
+	case b.OnlyNodes != nil && b.RunAt != nil:
+		return invalid("body.run_at", "a test run starts at once; leave out run_at or only_nodes")
+	case b.OnlyNodes == nil && b.Inputs != nil:
+		return invalid("body.inputs", "only a test run is given the outputs of nodes; say which nodes run in only_nodes")
 	}
-	if b.OnlyNodes != nil {
-		places = append(places, "body.only_nodes")
-	}
-	if places == nil {
+	return nil
+}
+
+// test is what a test run is about; nil for a run of all nodes.
+func (b *TriggerBody) test() *store.Test {
+	if b.OnlyNodes == nil {
 		return nil
 	}
-	return notSupported(places...)
+	t := &store.Test{Nodes: b.OnlyNodes, Outputs: make(map[string][]byte, len(b.Inputs))}
+	for name, value := range b.Inputs {
+		t.Outputs[name] = value
+	}
+	return t
 }
 
 func (a *API) triggerOf(ctx context.Context, w store.WorkflowRow, b *TriggerBody) (store.Trigger, error) {
-	version, err := a.Store.Version(ctx, w.ID, w.Version)
+	number := w.Version
+	if b.Version != nil {
+		number = *b.Version
+	}
+	version, err := a.Store.Version(ctx, w.ID, number)
+	if errors.Is(err, store.ErrNotFound) && b.Version != nil {
+		return store.Trigger{}, invalid("body.version", "%s has no version %d", w.Code, number)
+	}
 	if err != nil {
 		return store.Trigger{}, err
 	}
@@ -112,7 +138,8 @@ func (a *API) triggerOf(ctx context.Context, w store.WorkflowRow, b *TriggerBody
 		return store.Trigger{}, err
 	}
 	return store.Trigger{
-		Version: version.ID, Kind: "api", Actor: actor(ctx), ScheduledAt: at, LogicalDate: at.In(zone).Format(time.DateOnly), Params: b.Params,
+		Version: version.ID, Named: b.Version != nil, Kind: "api", Actor: actor(ctx), ScheduledAt: at, LogicalDate: at.In(zone).Format(time.DateOnly),
+		Params: b.Params, Test: b.test(),
 	}, nil
 }
 
@@ -147,7 +174,23 @@ func (a *API) launch(ctx context.Context, w store.WorkflowRow, t store.Trigger) 
 		return err
 	})
 	if err == nil && launched.Refused != "" {
-		err = conflict("no run was started (%s): too many runs of %s wait already; try again when some have ended", launched.Refused, w.Code)
+		err = a.refusal(ctx, w.ID, w.Code, launched)
 	}
 	return launched.Run, err
+}
+
+// refusal says why a run was not started, and names the runs that hold the places (S22).
+func (a *API) refusal(ctx context.Context, workflow int64, code string, l store.Launched) error {
+	holders, err := a.Store.Holders(ctx, workflow, l.Key, maxHolders)
+	if err != nil {
+		return err
+	}
+	p := conflict("no run was started (%s): %s has as many runs as it may; try again when some have ended", l.Refused, code)
+	for i, id := range holders {
+		if i == 0 {
+			p.Detail += fmt.Sprintf("; run %s is running", id)
+		}
+		p.with(ProblemDetail{Location: "run", Message: "this run holds a place", Value: id.String(), Code: string(QueuedMaxActive)})
+	}
+	return p
 }

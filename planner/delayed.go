@@ -54,7 +54,7 @@ func (p *Planner) startTogether(ctx context.Context, tx pgx.Tx, runs []store.Del
 	triggers := make([]store.Trigger, len(runs))
 	for i, r := range runs {
 		triggers[i] = store.Trigger{
-			Version: r.Version, Kind: triggerAPI, Actor: r.Actor, ScheduledAt: r.ScheduledAt, LogicalDate: r.LogicalDate, Params: r.Params,
+			Version: r.Version, Named: true, Kind: triggerAPI, Actor: r.Actor, ScheduledAt: r.ScheduledAt, LogicalDate: r.LogicalDate, Params: r.Params,
 		}
 	}
 	launched, err := p.launcher.Launch(ctx, tx, triggers)

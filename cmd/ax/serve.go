@@ -84,7 +84,7 @@ func (p *process) assemble(ctx context.Context) (*service.Group, string, error) 
 		return service.NewGroup(members...), "", nil
 	}
 	face := newFront(p.listener, api.New(api.Config{
-		Store: app.Store(), Launcher: app.Engine(), Metrics: metrics, DefaultTimezone: p.zone, Version: ownVersion().Version, Log: p.log,
+		Store: app.Store(), Launcher: app.Engine(), Operator: app.Engine(), Metrics: metrics, DefaultTimezone: p.zone, Version: ownVersion().Version, Log: p.log,
 	}), p.log)
 	members = append([]service.Member{{Name: "listener", Service: face.service()}}, members...)
 	members = append(members, service.Member{Name: "API", Service: face.door()})

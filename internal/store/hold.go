@@ -71,11 +71,11 @@ func (s *Store) NextDue(ctx context.Context) (d time.Duration, ok bool, err erro
 	return time.Duration(*us) * time.Microsecond, true, nil
 }
 
-// Approval finds the attempt of a node that waits for a person; ErrNotFound when none does.
+// Approval finds the attempt of a node that waits for a person, of any generation where a has none; ErrNotFound when none does.
 func (s *Store) Approval(ctx context.Context, a Attempt) (c Claim, err error) {
 	c.Attempt = a
-	err = s.pool.QueryRow(ctx, `SELECT generation, attempt FROM ax.held WHERE run_id = $1 AND node = $2 AND shard = $3 AND kind = 'approval'`,
-		a.Run, a.Node, a.Shard).Scan(&c.Attempt.Generation, &c.Attempt.Number)
+	err = s.pool.QueryRow(ctx, `SELECT generation, attempt FROM ax.held WHERE run_id = $1 AND node = $2 AND shard = $3 AND kind = 'approval'
+		AND ($4 = 0 OR generation = $4)`, a.Run, a.Node, a.Shard, a.Generation).Scan(&c.Attempt.Generation, &c.Attempt.Number)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, fmt.Errorf("approval of %s: %w", a.ExecutionID(), ErrNotFound)
 	}

@@ -19,7 +19,9 @@ type NodeRecord struct {
 	Tolerated     bool
 	Worker        string
 	Actor, Reason string
-	Err           *progress.Error
+	// Note is what the body or a person said beside the reason.
+	Note string
+	Err  *progress.Error
 	// Output is nil for none and where it is longer than was asked for; OutputSize is its length in bytes.
 	Output              []byte
 	OutputSize          int
@@ -97,7 +99,7 @@ func nodeRecord(run RunID, r db.NodeHistoryRow) NodeRecord {
 	n := NodeRecord{
 		Attempt: Attempt{Run: run, Node: r.Node, Shard: int(r.Shard), Generation: int(r.Generation), Number: int(r.Attempt)},
 		State:   progress.State(r.State), Outcome: r.Outcome, Tolerated: r.Tolerated, Worker: text(r.Worker), Actor: r.Actor,
-		Reason: text(r.Reason), Output: r.Output, OutputSize: int(r.OutputSize),
+		Reason: text(r.Reason), Note: text(r.Note), Output: r.Output, OutputSize: int(r.OutputSize),
 		QueuedAt: r.QueuedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
 	}
 	if r.ErrorClass != nil {

@@ -1,6 +1,6 @@
 -- name: NodeHistory :many
 -- All attempts of some nodes of a run, oldest first; no nodes means all. Outputs longer than output_limit bytes are left out.
-SELECT node, shard, generation, attempt, state, outcome, tolerated, worker, actor, reason, error_class, error_code, error_message,
+SELECT node, shard, generation, attempt, state, outcome, tolerated, worker, actor, reason, note, error_class, error_code, error_message,
     COALESCE(CASE WHEN @output_limit::int > 0 THEN octet_length(output::text) END, 0)::int AS output_size,
     (CASE WHEN @output_limit::int > 0 AND octet_length(output::text) <= @output_limit::int THEN output END)::json AS output,
     queued_at, started_at, finished_at

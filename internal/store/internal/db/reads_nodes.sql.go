@@ -121,7 +121,7 @@ func (q *Queries) LogChunks(ctx context.Context, arg LogChunksParams) ([]LogChun
 }
 
 const nodeHistory = `-- name: NodeHistory :many
-SELECT node, shard, generation, attempt, state, outcome, tolerated, worker, actor, reason, error_class, error_code, error_message,
+SELECT node, shard, generation, attempt, state, outcome, tolerated, worker, actor, reason, note, error_class, error_code, error_message,
     COALESCE(CASE WHEN $1::int > 0 THEN octet_length(output::text) END, 0)::int AS output_size,
     (CASE WHEN $1::int > 0 AND octet_length(output::text) <= $1::int THEN output END)::json AS output,
     queued_at, started_at, finished_at
@@ -147,6 +147,7 @@ type NodeHistoryRow struct {
 	Worker       *string
 	Actor        string
 	Reason       *string
+	Note         *string
 	ErrorClass   *string
 	ErrorCode    *string
 	ErrorMessage *string
@@ -178,6 +179,7 @@ func (q *Queries) NodeHistory(ctx context.Context, arg NodeHistoryParams) ([]Nod
 			&i.Worker,
 			&i.Actor,
 			&i.Reason,
+			&i.Note,
 			&i.ErrorClass,
 			&i.ErrorCode,
 			&i.ErrorMessage,
