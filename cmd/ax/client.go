@@ -72,6 +72,16 @@ func (c *client) nodes(ctx context.Context, run string) ([]api.NodeRun, error) {
 	return page.Items, err
 }
 
+func (c *client) nodeRun(ctx context.Context, id string) (n api.NodeRunDetail, err error) {
+	return n, c.get(ctx, c.path("node-runs", id), nil, &n)
+}
+
+// shards lists what a split node run was split into.
+func (c *client) shards(ctx context.Context, nodeRun string) ([]api.NodeRun, error) {
+	page, err := pages[api.NodeRun](ctx, c, c.path("node-runs", nodeRun, "shards"), nil, noLimit)
+	return page.Items, err
+}
+
 func (c *client) logs(ctx context.Context, nodeRun string) ([]api.LogLine, error) {
 	page, err := pages[api.LogLine](ctx, c, c.path("node-runs", nodeRun, "logs"), nil, noLimit)
 	return page.Items, err

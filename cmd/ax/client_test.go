@@ -148,7 +148,7 @@ func lineEvent(id int, text string) string {
 // A stream that breaks is taken up where it ended: no line is lost, none is there twice.
 func TestFollowGoesOnWhereItBroke(t *testing.T) {
 	cursors := make(chan string, 3)
-	s := newStage(t, map[string]http.HandlerFunc{"GET node-runs/r:n/logs": func(w http.ResponseWriter, r *http.Request) {
+	s := newStage(t, map[string]http.HandlerFunc{"GET node-runs/r:n": answer(api.NodeRunDetail{}), "GET node-runs/r:n/logs": func(w http.ResponseWriter, r *http.Request) {
 		cursor := r.URL.Query().Get("cursor")
 		cursors <- cursor
 		switch cursor {
@@ -168,6 +168,8 @@ func TestLogsOfNodes(t *testing.T) {
 	}}
 	s := newStage(t, map[string]http.HandlerFunc{
 		"GET runs/r/nodes":          answer(api.Page[api.NodeRun]{Items: []api.NodeRun{{ID: "r:a:1", Node: "a", Attempts: 2}, {ID: "r:b", Node: "b"}}}),
+		"GET node-runs/r:a":         answer(api.NodeRunDetail{}),
+		"GET node-runs/r:gone":      refuse(http.StatusNotFound, "no node"),
 		"GET node-runs/r:a/logs":    answer(lines),
 		"GET node-runs/r:a:1/logs":  answer(lines),
 		"GET runs/r":                answer(api.RunDetail{Run: api.Run{ID: "r", State: "succeeded"}}),
@@ -176,16 +178,36 @@ func TestLogsOfNodes(t *testing.T) {
 		"GET runs/broken/nodes":     answer(api.Page[api.NodeRun]{Items: []api.NodeRun{{ID: "r:gone", Node: "gone", Attempts: 1}}}),
 	})
 	sh := at(s.URL)
-	require.Equal(t, "one\ntwo\n", sh.ax("logs", "r", "a").good(t))
-	require.Equal(t, "one\ntwo\n", sh.ax("logs", "r:a").good(t))
+	require.Equal(t, "attempt 1:\none\nattempt 2:\ntwo\n", sh.ax("logs", "r", "a").good(t))
+	require.Equal(t, "attempt 1:\none\nattempt 2:\ntwo\n", sh.ax("logs", "r:a").good(t))
 	require.Equal(t, "two\n", sh.ax("logs", "r", "a", "--attempt", "2").good(t))
-	require.Equal(t, "a | one\na | two\n", sh.ax("logs", "r").good(t))
-	require.Equal(t, "09:00:00.000 one\n09:00:00.000 two\n", sh.ax("logs", "r", "a", "--timestamps").good(t))
+	require.Equal(t, "a | attempt 1:\na | one\na | attempt 2:\na | two\n", sh.ax("logs", "r").good(t))
+	require.Equal(t, sh.ax("logs", "r").out, sh.ax("logs", "r", "-f").good(t), "a run that has ended is shown in order")
+	require.Equal(t, "attempt 1:\n09:00:00.000 one\nattempt 2:\n09:00:00.000 two\n", sh.ax("logs", "r", "a", "--timestamps").good(t))
 	require.Equal(t, `{"node":"a","attempt":1,"time":"2026-11-30T09:00:00Z","stream":"stdout","text":"one"}`,
 		strings.Split(sh.ax("logs", "r", "-o", "json").good(t), "\n")[0])
 	require.Contains(t, sh.ax("logs", "r", "-o", "yaml").good(t), `- {"node":"a","attempt":2,`)
 	sh.ax("logs", "r", "gone").fails(t, exitNotFound, "no node")
 	sh.ax("logs", "broken", "-f").fails(t, exitNotFound, "no node")
+}
+
+// The log of a split node is those of its shards.
+func TestLogsOfShards(t *testing.T) {
+	split := api.NodeRun{ID: "r:s:1", Node: "s", State: "failed", Attempts: 1, Shards: &api.Shards{Total: 3}}
+	shard := func(i, attempts int) api.NodeRun {
+		return api.NodeRun{ID: fmt.Sprintf("r:s:1:%d", i), Node: "s", Attempts: attempts, Shard: &i}
+	}
+	s := newStage(t, map[string]http.HandlerFunc{
+		"GET runs/r":                 answer(api.RunDetail{Run: api.Run{ID: "r", State: "running"}}),
+		"GET runs/r/nodes":           answer(api.Page[api.NodeRun]{Items: []api.NodeRun{split}}),
+		"GET node-runs/r:s":          answer(api.NodeRunDetail{NodeRun: split}),
+		"GET node-runs/r:s:1/shards": answer(api.Page[api.NodeRun]{Items: []api.NodeRun{shard(0, 1), shard(1, 1), shard(2, 0)}}),
+		"GET node-runs/r:s:1:0/logs": answer(api.Page[api.LogLine]{Items: []api.LogLine{{Attempt: 1, Text: "one"}}}),
+		"GET node-runs/r:s:1:1/logs": answer(api.Page[api.LogLine]{Items: []api.LogLine{{Attempt: 1, Text: "two"}}}),
+	})
+	for _, args := range [][]string{{"logs", "r"}, {"logs", "r", "s"}, {"logs", "r", "s", "-f"}} {
+		require.Equal(t, "s[0] | one\ns[1] | two\n", at(s.URL).ax(args...).good(t))
+	}
 }
 
 func TestLogLinesCannotSteerATerminal(t *testing.T) {

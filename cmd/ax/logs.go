@@ -22,8 +22,9 @@ func newLogs(c *call) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs RUN [NODE]",
 		Short: "Show the log of a run's nodes, or of one",
-		Long: "Shows what the attempts of a run's nodes wrote, node after node, or of one node. With --follow it goes on\n" +
-			"as lines come, until the run, or the node, has ended.",
+		Long: "Shows what the attempts of a run's nodes wrote, node after node, or of one node; of a split node, shard after\n" +
+			"shard, the lines of shard 3 of load as load[3]. Where there were several attempts, each begins with a line that says so.\n" +
+			"With --follow it goes on as lines come, until the run, or the node, has ended.",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := c.client()
@@ -46,11 +47,22 @@ func newLogs(c *call) *cobra.Command {
 	return cmd
 }
 
-// nodeLogs shows the log of one node run.
+// nodeLogs shows the log of one node run; of a split one, those of its shards.
 func (c *call) nodeLogs(ctx context.Context, client *client, p *logPrinter, id string) error {
-	print := func(l api.LogLine) error { return p.print("", l) }
-	if p.flags.follow {
-		return client.follow(ctx, id, print)
+	node, err := client.nodeRun(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case node.Shards != nil && p.flags.follow && !ended(node.State):
+		look := func(ctx context.Context) ([]api.NodeRun, bool, error) {
+			node, err := client.nodeRun(ctx, id)
+			return []api.NodeRun{node.NodeRun}, ended(node.State), err
+		}
+		return newRunFollower(client, p, look).follow(ctx)
+	case node.Shards != nil:
+		return c.allLogs(ctx, client, p, []api.NodeRun{node.NodeRun})
+	case p.flags.follow:
+		return client.follow(ctx, id, func(l api.LogLine) error { return p.print("", l) })
 	}
 	lines, err := client.logs(ctx, id)
 	if err != nil {
@@ -59,25 +71,37 @@ func (c *call) nodeLogs(ctx context.Context, client *client, p *logPrinter, id s
 	return p.printAll("", lines)
 }
 
-// runLogs shows the logs of all nodes of a run, each line with the name of its node.
-func (c *call) runLogs(ctx context.Context, client *client, p *logPrinter, run string) error {
+// runLogs shows the logs of all nodes of a run, each line with the name of its node. Of a run that has ended they come node after
+// node, in the order of the graph.
+func (c *call) runLogs(ctx context.Context, client *client, p *logPrinter, id string) error {
 	if p.flags.follow {
-		f := &runFollower{client: client, printer: p, run: run, places: make(chan struct{}, maxFollowed)}
-		return f.follow(ctx)
+		run, err := client.run(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !ended(run.State) {
+			return newRunFollower(client, p, client.lookAtRun(id)).follow(ctx)
+		}
 	}
-	nodes, err := client.nodes(ctx, run)
+	nodes, err := client.nodes(ctx, id)
 	if err != nil {
 		return err
 	}
-	for _, n := range nodes {
-		if n.Attempts == 0 {
-			continue
-		}
+	return c.allLogs(ctx, client, p, nodes)
+}
+
+// allLogs shows the logs of nodes one after another.
+func (c *call) allLogs(ctx context.Context, client *client, p *logPrinter, nodes []api.NodeRun) error {
+	bodies, err := client.bodies(ctx, nodes)
+	if err != nil {
+		return err
+	}
+	for _, n := range bodies {
 		lines, err := client.logs(ctx, n.ID)
 		if err != nil {
 			return err
 		}
-		if err := p.printAll(n.Node, lines); err != nil {
+		if err := p.printAll(bodyName(n), lines); err != nil {
 			return err
 		}
 	}
@@ -89,6 +113,8 @@ type logPrinter struct {
 	call  *call
 	flags logsFlags
 	mu    sync.Mutex
+	// attempts has the attempt of each node's last line.
+	attempts map[string]int
 }
 
 // loggedLine is a line as -o json writes it, an object on a line of its own.
@@ -98,6 +124,11 @@ type loggedLine struct {
 }
 
 func (p *logPrinter) printAll(node string, lines []api.LogLine) error {
+	if n := len(lines); n > 0 && lines[0].Attempt != lines[n-1].Attempt {
+		if err := p.mark(node, lines[0].Attempt); err != nil {
+			return err
+		}
+	}
 	for _, l := range lines {
 		if err := p.print(node, l); err != nil {
 			return err
@@ -110,6 +141,11 @@ func (p *logPrinter) print(node string, l api.LogLine) error {
 	if p.flags.attempt > 0 && l.Attempt != p.flags.attempt {
 		return nil
 	}
+	if l.Attempt > 1 {
+		if err := p.mark(node, l.Attempt); err != nil {
+			return err
+		}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	text, err := p.text(node, l)
@@ -120,6 +156,31 @@ func (p *logPrinter) print(node string, l api.LogLine) error {
 		return fmt.Errorf("write log line: %w", err)
 	}
 	return nil
+}
+
+// mark says where an attempt's lines begin, unless only one is wanted.
+func (p *logPrinter) mark(node string, attempt int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.attempts[node] == attempt || p.flags.attempt > 0 || p.call.output != outputTable {
+		return nil
+	}
+	if p.attempts == nil {
+		p.attempts = make(map[string]int)
+	}
+	p.attempts[node] = attempt
+	if _, err := fmt.Fprintln(p.call.out, p.prefix(node)+faint.paint(fmt.Sprintf("attempt %d:", attempt), p.call.colour)); err != nil {
+		return fmt.Errorf("write log line: %w", err)
+	}
+	return nil
+}
+
+// prefix names the node of a line where there are several.
+func (p *logPrinter) prefix(node string) string {
+	if node == "" {
+		return ""
+	}
+	return blue.paint(printable(node), p.call.colour) + " | "
 }
 
 func (p *logPrinter) text(node string, l api.LogLine) (string, error) {
@@ -137,8 +198,5 @@ func (p *logPrinter) text(node string, l api.LogLine) (string, error) {
 	if p.flags.timestamps {
 		text = faint.paint(l.Time.In(p.call.zone).Format("15:04:05.000"), p.call.colour) + " " + text
 	}
-	if node != "" {
-		text = blue.paint(printable(node), p.call.colour) + " | " + text
-	}
-	return text, nil
+	return p.prefix(node) + text, nil
 }

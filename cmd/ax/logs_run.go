@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -16,11 +17,54 @@ const (
 	followLook = 500 * time.Millisecond
 )
 
-// runFollower follows the logs of all nodes of a run.
+// look is what nodes there are now, and whether that is all there will be.
+type look func(context.Context) (nodes []api.NodeRun, all bool, err error)
+
+// lookAtRun reads a run before its nodes: once it has ended, they show everything there will be.
+func (c *client) lookAtRun(id string) look {
+	return func(ctx context.Context) ([]api.NodeRun, bool, error) {
+		run, err := c.run(ctx, id)
+		if err != nil {
+			return nil, false, err
+		}
+		nodes, err := c.nodes(ctx, id)
+		return nodes, ended(run.State), err
+	}
+}
+
+// bodies are the node runs that have logs: what began to run of some nodes, and the shards of those that are split.
+func (c *client) bodies(ctx context.Context, nodes []api.NodeRun) ([]api.NodeRun, error) {
+	var out []api.NodeRun
+	for _, n := range nodes {
+		parts := []api.NodeRun{n}
+		if n.Shards != nil {
+			var err error
+			if parts, err = c.shards(ctx, n.ID); err != nil {
+				return nil, err
+			}
+		}
+		for _, p := range parts {
+			if p.StartedAt != nil || p.Attempts > 0 {
+				out = append(out, p)
+			}
+		}
+	}
+	return out, nil
+}
+
+// bodyName is a node's name, or a shard's.
+func bodyName(n api.NodeRun) string {
+	if n.Shard == nil {
+		return n.Node
+	}
+	return fmt.Sprintf("%s[%d]", n.Node, *n.Shard)
+}
+
+// runFollower follows the logs of several nodes.
 type runFollower struct {
 	client  *client
 	printer *logPrinter
-	run     string
+	look    look
 	places  chan struct{} // one for each log that may be followed now
 	known   map[string]bool
 
@@ -29,11 +73,14 @@ type runFollower struct {
 	failed  error
 }
 
-// follow returns when the run and all its logs have ended, or one of them cannot be followed any more.
+func newRunFollower(client *client, printer *logPrinter, look look) *runFollower {
+	return &runFollower{client: client, printer: printer, look: look, places: make(chan struct{}, maxFollowed), known: make(map[string]bool)}
+}
+
+// follow returns when the nodes and all their logs have ended, or one of them cannot be followed any more.
 func (f *runFollower) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f.known = make(map[string]bool)
 	err := f.watch(ctx, cancel)
 	if err != nil {
 		cancel()
@@ -47,20 +94,18 @@ func (f *runFollower) follow(ctx context.Context) error {
 	return err
 }
 
-// watch begins to follow every node that has begun, until the run has ended.
+// watch begins to follow every node that has begun, until there will be no more.
 func (f *runFollower) watch(ctx context.Context, giveUp func()) error {
 	for misses := 0; ; {
-		// The run is read before its nodes: once it has ended, they show everything there will be.
-		run, err := f.client.run(ctx, f.run)
-		var nodes []api.NodeRun
+		nodes, all, err := f.look(ctx)
 		if err == nil {
-			nodes, err = f.client.nodes(ctx, f.run)
+			nodes, err = f.client.bodies(ctx, nodes)
 		}
 		switch {
 		case err == nil:
 			misses = 0
 			f.begin(ctx, nodes, giveUp)
-			if ended(run.State) {
+			if all {
 				return nil
 			}
 		case comesBack(err) && misses > 0 && misses < followTries, comesBack(err) && len(f.known) > 0:
@@ -76,7 +121,7 @@ func (f *runFollower) watch(ctx context.Context, giveUp func()) error {
 
 func (f *runFollower) begin(ctx context.Context, nodes []api.NodeRun, giveUp func()) {
 	for _, n := range nodes {
-		if n.StartedAt == nil && n.Attempts == 0 || f.known[n.ID] {
+		if f.known[n.ID] {
 			continue
 		}
 		f.known[n.ID] = true
@@ -96,7 +141,7 @@ func (f *runFollower) one(ctx context.Context, n api.NodeRun) error {
 		return ctx.Err()
 	}
 	defer func() { <-f.places }()
-	return f.client.follow(ctx, n.ID, func(l api.LogLine) error { return f.printer.print(n.Node, l) })
+	return f.client.follow(ctx, n.ID, func(l api.LogLine) error { return f.printer.print(bodyName(n), l) })
 }
 
 // fail keeps the first failure.

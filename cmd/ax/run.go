@@ -90,12 +90,24 @@ func (c *call) runText(r api.RunDetail) string {
 		field("run", r.ID),
 		field("workflow", fmt.Sprintf("%s, version %d", r.Workflow, r.Version)),
 		[2]cell{{"state", faint}, state},
+		field("canceled", canceledText(r.Run)),
 		field("waits for", blocked),
 		field("date", fmt.Sprintf("%s (%s)", r.LogicalDate, c.timeText(&r.ScheduledAt))),
 		field("trigger", strings.TrimSpace(r.Trigger+" "+r.Schedule)+" by "+r.Actor),
 		field("params", shorten(params)),
 		field("started", c.timeText(r.StartedAt)),
 		field("took", millisText(r.DurationMS)))
+}
+
+// canceledText tells who canceled a run and why; "" for nobody.
+func canceledText(r api.Run) string {
+	switch {
+	case r.CanceledBy == "":
+		return ""
+	case r.CancelReason == "":
+		return "by " + r.CanceledBy
+	}
+	return fmt.Sprintf("by %s: %s", r.CanceledBy, shorten(r.CancelReason))
 }
 
 func (c *call) nodeTable(nodes []api.NodeRun) string {
@@ -105,7 +117,7 @@ func (c *call) nodeTable(nodes []api.NodeRun) string {
 		if n.Tolerated {
 			state.colour = yellow
 		}
-		t.add(plain(n.Node), state, plain(attemptsText(n.Attempts)), plain(millisText(n.WaitMS)), plain(millisText(n.DurationMS)), plain(nodeNote(n)))
+		t.add(plain(n.Node), state, plain(attemptsText(n.Attempts)), plain(millisText(n.WaitMS)), plain(millisText(n.TotalMS)), plain(nodeNote(n)))
 	}
 	return t.render(c.colour)
 }
@@ -134,5 +146,30 @@ func nodeNote(n api.NodeRun) string {
 	if n.Tolerated {
 		note = "tolerated: " + note
 	}
+	if n.Shards != nil {
+		note = strings.TrimSuffix(shardsText(n.Shards)+"; "+note, "; ")
+	}
 	return shorten(note)
+}
+
+// shardsText counts a split node's shards, and names the first that failed.
+func shardsText(s *api.Shards) string {
+	text := fmt.Sprintf("%d of %s succeeded", s.Succeeded, counted(s.Total, "shard"))
+	for _, part := range []struct {
+		count int
+		word  string
+	}{{s.Running, "running"}, {s.Waiting, "waiting"}, {s.Skipped, "skipped"}, {s.Canceled, "canceled"}, {s.Failed, "failed"}} {
+		if part.count > 0 {
+			text += fmt.Sprintf(", %d %s", part.count, part.word)
+		}
+	}
+	if len(s.Failures) > 0 {
+		first := s.Failures[0]
+		text += fmt.Sprintf(" (%d", first.Shard)
+		if first.Error != nil {
+			text += ": " + first.Error.Message
+		}
+		text += ")"
+	}
+	return text
 }

@@ -55,9 +55,11 @@ func someNodes() []api.NodeRun {
 	times := func(waited, took int64) api.NodeTimes {
 		return api.NodeTimes{WaitMS: &waited, DurationMS: &took}
 	}
+	failed := api.FailedShard{ID: "38hcj:parts:1:2", Shard: 2, Error: &api.NodeError{Message: "no such part"}}
 	return []api.NodeRun{
-		{Node: "extract", State: "succeeded", Attempts: 1, NodeTimes: times(3, 1200)},
-		{Node: "clean", State: "failed", Attempts: 4, Tolerated: true, Error: &api.NodeError{Class: "system", Message: "exit code 1"}, NodeTimes: times(0, 61_000)},
+		{Node: "extract", State: "succeeded", Attempts: 1, NodeTimes: times(3, 1200), TotalMS: new(int64(1200))},
+		{Node: "parts", State: "running", Attempts: 1, Shards: &api.Shards{Total: 4, Succeeded: 1, Running: 2, Failed: 1, Failures: []api.FailedShard{failed}}},
+		{Node: "clean", State: "failed", Attempts: 4, Tolerated: true, Error: &api.NodeError{Class: "system", Message: "exit code 1"}, NodeTimes: times(0, 61_000), TotalMS: new(int64(190_000))},
 		{Node: "load", State: "retrying", Attempts: 2, Error: &api.NodeError{Message: "refused"}, BlockedBy: &api.BlockedBy{Message: "attempt 3 is due later"}},
 		{Node: "push", State: "waiting", BlockedBy: &api.BlockedBy{Message: "no live worker takes command nodes on queue default"}},
 		{Node: "skip", State: "skipped", Reason: "condition"},
@@ -73,6 +75,9 @@ func TestTablesOfRuns(t *testing.T) {
 	queued.State, queued.Warnings, queued.StartedAt, queued.DurationMS, queued.Params = "queued", 0, nil, nil, api.Object(`{}`)
 	queued.BlockedBy = &api.BlockedBy{Message: "report.daily may run 1 at a time, and runs already", Runs: []string{"38hch"}}
 	text += "\n" + c.runText(queued)
+	canceled := someRun()
+	canceled.State, canceled.CanceledBy, canceled.CancelReason = "canceled", "user:li", "wrong date"
+	text += "\n" + c.runText(canceled)
 	failed := someRun().Run
 	failed.State, failed.Reason, failed.Warnings = "failed", "node clean failed", 0
 	text += "\n" + c.runsTable(api.Page[api.Run]{Items: []api.Run{queued.Run, someRun().Run, failed}, NextCursor: "more"})

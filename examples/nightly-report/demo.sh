@@ -61,7 +61,7 @@ for run in $runs; do
 	say "ax run $run --wait"
 	ax run "$run" --wait
 	echo
-	echo "report    $(ax logs "$run" publish | sed 's/^attempt [0-9]*: //')"
+	echo "report    $(ax logs "$run" publish)"
 done
 
 say "the reports stay in $reports; everything else ends here"
