@@ -87,7 +87,7 @@ func TestTablesOfRuns(t *testing.T) {
 }
 
 func TestProgressText(t *testing.T) {
-	require.Equal(t, "run 38hcj is succeeded for 12s: 4 of 7 nodes done, retrying load", progressText(someRun(), someNodes(), 12*time.Second))
+	require.Equal(t, "run 38hcj is succeeded for 12s: 4 of 8 nodes done, retrying load", progressText(someRun(), someNodes(), 12*time.Second))
 }
 
 func TestTableOfFires(t *testing.T) {
