@@ -11,17 +11,18 @@ import (
 
 	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/dag/progress"
+	"github.com/ax-run/ax/internal/reference"
 )
 
 // TestArrivalsAgreeWithAdvance takes runs of random graphs through every order in which their nodes can succeed,
 // two at once included, once by counting and once by Advance.
 func TestArrivalsAgreeWithAdvance(t *testing.T) {
-	options := shapeOptions{maxNodes: 8, rules: append(successRules(), allRules...), policies: rapid.Just(policy{onFailure: dag.AbortChain, repeatable: true, maxAttempts: 1})}
+	options := reference.Options{Definition: random, MaxNodes: 8, Rules: append(successRules(), reference.AllRules...), Policies: rapid.Just(reference.Policy{OnFailure: dag.AbortChain, Repeatable: true, MaxAttempts: 1})}
 	rapid.Check(t, func(t *rapid.T) {
-		s := drawShape(t, options)
-		c := &counted{T: t, shape: s, arrivals: progress.NewArrivals(s.graph), seen: map[string]bool{}}
-		snap := progress.Fresh(s.graph, time.Time{}, 1)
-		require.Equal(t, progress.Roots(s.graph), started(progress.Advance(s.graph, &snap, nil)))
+		s := reference.Draw(t, options)
+		c := &counted{T: t, Shape: s, arrivals: progress.NewArrivals(s.Graph), seen: map[string]bool{}}
+		snap := progress.Fresh(s.Graph, time.Time{}, 1)
+		require.Equal(t, progress.Roots(s.Graph), started(progress.Advance(s.Graph, &snap, nil)))
 		c.explore(snap, map[int]int{})
 	})
 }
@@ -34,7 +35,7 @@ func successRules() []dag.Rule {
 // counted explores the orders of one shape.
 type counted struct {
 	*rapid.T
-	shape
+	reference.Shape
 	arrivals *progress.Arrivals
 	// seen are the sets of succeeded nodes that were explored: what follows does not depend on the order that led there.
 	seen map[string]bool
@@ -49,7 +50,7 @@ func (c *counted) explore(snap progress.Snapshot, counts map[int]int) {
 		if n.State == progress.Succeeded {
 			key[i] = '1'
 		}
-		if n.State == progress.Queued && !c.nodes[i].finally {
+		if n.State == progress.Queued && !c.Nodes[i].Finally {
 			running = append(running, i)
 		}
 	}
@@ -58,9 +59,9 @@ func (c *counted) explore(snap progress.Snapshot, counts map[int]int) {
 	}
 	c.seen[string(key)] = true
 	for i, a := range running {
-		c.succeed(*c.fork(&snap), maps.Clone(counts), a)
+		c.succeed(*fork(c.Shape, &snap), maps.Clone(counts), a)
 		for _, b := range running[i+1:] {
-			c.succeed(*c.fork(&snap), maps.Clone(counts), a, b)
+			c.succeed(*fork(c.Shape, &snap), maps.Clone(counts), a, b)
 		}
 	}
 }
@@ -76,7 +77,7 @@ func (c *counted) succeed(snap progress.Snapshot, counts map[int]int, nodes ...i
 		snap.Nodes[i].State = progress.Running
 		events = append(events, progress.Event{Result: &progress.Result{Shard: progress.Whole, Node: i}})
 	}
-	steps := progress.Advance(c.graph, &snap, events)
+	steps := progress.Advance(c.Graph, &snap, events)
 	begun, ended := c.count(counts, nodes)
 	settled := slices.ContainsFunc(steps, func(s progress.Step) bool { return s.Run != nil })
 	if c.arrivals.Settles {
@@ -90,7 +91,7 @@ func (c *counted) succeed(snap progress.Snapshot, counts map[int]int, nodes ...i
 	}
 	require.Empty(c, begun)
 	for i, n := range snap.Nodes {
-		require.True(c, n.State == progress.Succeeded || c.nodes[i].finally)
+		require.True(c, n.State == progress.Succeeded || c.Nodes[i].Finally)
 	}
 }
 

@@ -6,11 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ax-run/ax/dag/progress"
+	"github.com/ax-run/ax/internal/reference"
 )
 
 // replay carries steps out one by one, as the store does, and checks that each is one that may be taken there and then.
 func (w *walk) replay(before *progress.Snapshot, steps []progress.Step, events []progress.Event) {
-	r := replay{walk: w, now: w.fork(before), kept: map[int][]progress.Node{}}
+	r := replay{walk: w, now: fork(w.Shape, before), kept: map[int][]progress.Node{}}
 	for i, s := range steps {
 		switch {
 		case s.Start != nil:
@@ -28,9 +29,9 @@ func (w *walk) replay(before *progress.Snapshot, steps []progress.Step, events [
 			r.runEnd(s.Run)
 		}
 	}
-	require.Equal(w, spots(w.snap), spots(r.now), "the steps lead to the snapshot")
-	for _, at := range spots(r.now) {
-		want, got := factsOf(w.snap, at), factsOf(r.now, at)
+	require.Equal(w, reference.Spots(w.snap), reference.Spots(r.now), "the steps lead to the snapshot")
+	for _, at := range reference.Spots(r.now) {
+		want, got := reference.At(w.snap, at), reference.At(r.now, at)
 		require.Equal(w, []any{want.State, want.Generation, want.Attempt, want.Reason, want.Taken},
 			[]any{got.State, got.Generation, got.Attempt, got.Reason, got.Taken}, "the steps lead to the snapshot")
 	}
@@ -52,8 +53,8 @@ func (w *walk) permitted(from, to progress.State) {
 
 // start checks I4: a node starts once an attempt, and only when its rule holds.
 func (r *replay) start(s *progress.Start) {
-	n := factsOf(r.now, spot{s.Node, s.Shard})
-	key := attempt{spot{s.Node, s.Shard}, s.Generation, s.Attempt}
+	n := reference.At(r.now, reference.Spot{Node: s.Node, Shard: s.Shard})
+	key := attempt{reference.Spot{Node: s.Node, Shard: s.Shard}, s.Generation, s.Attempt}
 	require.False(r, r.started[key], "an attempt is started once")
 	r.started[key] = true
 	require.Equal(r, n.Generation, s.Generation)
@@ -64,7 +65,7 @@ func (r *replay) start(s *progress.Start) {
 		require.Equal(r, s.Reason == progress.ReasonShards, s.Shard != progress.Whole)
 		require.Equal(r, 1, s.Attempt)
 		require.Zero(r, s.After)
-		require.True(r, s.Shard != progress.Whole && r.now.Nodes[s.Node].State == progress.Running || r.mayBegin(s.Node), "the rule of %s holds", r.nodes[s.Node].name)
+		require.True(r, s.Shard != progress.Whole && r.now.Nodes[s.Node].State == progress.Running || r.mayBegin(s.Node), "the rule of %s holds", r.Nodes[s.Node].Name)
 		n.State = progress.Queued
 	case progress.ReasonRetry, progress.ReasonReroute:
 		require.Equal(r, s.After > 0, n.State == progress.Retrying, "a delay is waited for, none is not")
@@ -77,15 +78,15 @@ func (r *replay) start(s *progress.Start) {
 
 // mayBegin reports whether a node's rule holds, going by what the steps so far have led to.
 func (r *replay) mayBegin(i int) bool {
-	if !r.nodes[i].finally {
-		so := newReference(r.shape, r.now)
-		for j := range so.marked {
-			so.marked[j] = r.now.Nodes[j].Reason == progress.ReasonMarked
+	if !r.Nodes[i].Finally {
+		so := reference.NewTwin(r.Shape, r.now)
+		for j := range so.Marked {
+			so.Marked[j] = r.now.Nodes[j].Reason == progress.ReasonMarked
 		}
-		return triggers[r.nodes[i].rule].decide(so.parents(i)) == progress.Queued
+		return reference.Triggers[r.Nodes[i].Rule].Decide(so.Parents(i)) == progress.Queued
 	}
-	for j, other := range r.nodes {
-		if !r.now.Nodes[j].State.Terminal() && (!other.finally || slices.Contains(r.nodes[i].needs, j)) {
+	for j, other := range r.Nodes {
+		if !r.now.Nodes[j].State.Terminal() && (!other.Finally || slices.Contains(r.Nodes[i].Needs, j)) {
 			return false
 		}
 	}
@@ -94,14 +95,14 @@ func (r *replay) mayBegin(i int) bool {
 
 // end checks that a row of history is about the current attempt, or about the decision that there is none (I2).
 func (r *replay) end(e *progress.End, events []progress.Event) {
-	at := spot{e.Node, e.Shard}
-	n := factsOf(r.now, at)
+	at := reference.Spot{Node: e.Node, Shard: e.Shard}
+	n := reference.At(r.now, at)
 	require.Equal(r, n.Generation, e.Generation)
 	from := n.State
 	if e.Reported {
 		require.Equal(r, n.Attempt, e.Attempt)
 		require.True(r, slices.ContainsFunc(events, func(ev progress.Event) bool {
-			return ev.Result != nil && at == spot{ev.Result.Node, ev.Result.Shard} && ev.Result.Err == e.Err
+			return ev.Result != nil && at == reference.Spot{Node: ev.Result.Node, Shard: ev.Result.Shard} && ev.Result.Err == e.Err
 		}))
 		require.False(r, e.Live, "the live row of a result goes with it")
 	} else {
@@ -117,7 +118,7 @@ func (r *replay) end(e *progress.End, events []progress.Event) {
 
 // unreported is the end of something that no attempt brought about.
 func (r *replay) unreported(n *progress.Node, e *progress.End) {
-	require.Equal(r, live(n.State) && n.Shards == nil, e.Live, "what is live is removed")
+	require.Equal(r, reference.Live(n.State) && n.Shards == nil, e.Live, "what is live is removed")
 	if e.Live {
 		require.Equal(r, n.Attempt, e.Attempt)
 	} else {
@@ -125,9 +126,9 @@ func (r *replay) unreported(n *progress.Node, e *progress.End) {
 	}
 	switch e.Reason {
 	case progress.ReasonCondition, progress.ReasonEmpty, progress.ReasonBranch:
-		require.True(r, r.mayBegin(e.Node), "the rule of %s holds", r.nodes[e.Node].name)
+		require.True(r, r.mayBegin(e.Node), "the rule of %s holds", r.Nodes[e.Node].Name)
 	case progress.ReasonShards:
-		require.True(r, every(positions(make([]spec, len(n.Shards))), func(s int) bool { return n.Shards[s].State.Terminal() }))
+		require.False(r, slices.ContainsFunc(n.Shards, func(f progress.Node) bool { return !f.State.Terminal() }))
 	}
 	broken := e.State == progress.Failed && (e.Reason == progress.ReasonCondition || e.Reason == progress.ReasonShards)
 	require.Equal(r, broken, e.Err != nil)
@@ -148,13 +149,13 @@ func (r *replay) expand(e *progress.Expand) {
 		n.Shards[s] = progress.Node{State: progress.Pending, Generation: e.Generation}
 	}
 	n.State = progress.Pending
-	require.True(r, r.mayBegin(e.Node), "the rule of %s holds", r.nodes[e.Node].name)
+	require.True(r, r.mayBegin(e.Node), "the rule of %s holds", r.Nodes[e.Node].Name)
 	n.State = progress.Running
 }
 
 // reset begins a generation anew; the one before has ended (I1).
 func (r *replay) reset(s *progress.Reset) {
-	n := factsOf(r.now, spot{s.Node, s.Shard})
+	n := reference.At(r.now, reference.Spot{Node: s.Node, Shard: s.Shard})
 	require.True(r, n.State.Terminal(), "a generation follows one that has ended")
 	require.Equal(r, n.Generation+1, s.Generation)
 	require.NotEmpty(r, s.Reason)
@@ -176,7 +177,7 @@ func (r *replay) runEnd(e *progress.RunEnd) {
 	require.True(r, slices.ContainsFunc(progress.RunTransitions, func(t progress.Transition) bool {
 		return t.From == r.now.Run.State && t.To == e.State
 	}), "%s → %s is in the table", r.now.Run.State, e.State)
-	require.Equal(r, r.ref.warnings(), e.Warnings)
+	require.Equal(r, r.ref.Warnings(), e.Warnings)
 	require.NotEmpty(r, e.Reason)
 	r.now.Run.State = e.State
 }
@@ -185,9 +186,9 @@ func (r *replay) runEnd(e *progress.RunEnd) {
 func (w *walk) invariants(before *progress.Snapshot) {
 	over := func(n *progress.Node) bool { return n.State.Terminal() }
 	alive := w.snap.Run.State == progress.Queued
-	for _, at := range spots(before) {
-		if was := factsOf(before, at); over(was) && at.shard < len(w.snap.Nodes[at.node].Shards) {
-			now := factsOf(w.snap, at)
+	for _, at := range reference.Spots(before) {
+		if was := reference.At(before, at); over(was) && at.Shard < len(w.snap.Nodes[at.Node].Shards) {
+			now := reference.At(w.snap, at)
 			require.True(w, now.Generation > was.Generation || now.Generation == was.Generation && now.State == was.State, "I1: terminal is terminal")
 		}
 	}
@@ -195,7 +196,7 @@ func (w *walk) invariants(before *progress.Snapshot) {
 		n := &w.snap.Nodes[i]
 		open := slices.ContainsFunc(n.Shards, func(f progress.Node) bool { return !over(&f) })
 		require.True(w, n.Shards == nil || over(n) == !open, "a split node ends with its shards")
-		alive = alive || live(n.State)
+		alive = alive || reference.Live(n.State)
 	}
 	if before.Run.State.Terminal() && !w.snap.Run.State.Terminal() {
 		require.True(w, slices.ContainsFunc(w.snap.Nodes, func(n progress.Node) bool { return !over(&n) }), "a run that goes on has something to do")

@@ -10,24 +10,25 @@ import (
 
 	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/dag/progress"
+	"github.com/ax-run/ax/internal/reference"
 )
 
-var allRules = []dag.Rule{
-	dag.AllSuccess, dag.AllFailed, dag.AllDone, dag.OneSuccess, dag.OneFailed, dag.OneDone, dag.NoneFailed,
-	dag.NoneFailedMinOneSuccess, dag.NoneSkipped, dag.Always,
-}
+var anyPolicy = reference.Policies([]dag.OnFailure{dag.AbortChain, dag.AbortChain, dag.SkipNode, dag.AbortRun}, []time.Duration{0, time.Second})
+
+var random = dag.Definition{Meta: dag.Meta{Workflow: "random"}}
 
 func TestAdvanceAgreesWithTheReference(t *testing.T) {
+	options := reference.Options{Definition: random, MaxNodes: 9, Rules: reference.AllRules, Policies: anyPolicy}
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWalk(t, drawShape(t, shapeOptions{maxNodes: 9, rules: allRules, policies: anyPolicy}))
-		w.walk()
+		newWalk(t, reference.Draw(t, options)).walk()
 	})
 }
 
 // TestAdvanceAgreesWithTheReferenceOnAnything has conditions, branches, shards and people who rerun and mark.
 func TestAdvanceAgreesWithTheReferenceOnAnything(t *testing.T) {
+	options := reference.Options{Definition: random, MaxNodes: 8, Rules: reference.AllRules, Policies: anyPolicy, Rich: true, Answers: 3, FailFast: true}
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWalk(t, drawShape(t, shapeOptions{maxNodes: 8, rules: allRules, policies: anyPolicy, rich: true}))
+		w := newWalk(t, reference.Draw(t, options))
 		w.hands, w.reopenings = 3, 3
 		w.walk()
 	})
@@ -36,9 +37,9 @@ func TestAdvanceAgreesWithTheReferenceOnAnything(t *testing.T) {
 // walk takes a run through random happenings, by Advance and by the reference.
 type walk struct {
 	*rapid.T
-	shape
+	reference.Shape
 	snap *progress.Snapshot
-	ref  *reference
+	ref  *reference.Twin
 	// trouble is how many more things may happen to the run that would not let it end.
 	trouble int
 	cancels int
@@ -49,14 +50,14 @@ type walk struct {
 }
 
 type attempt struct {
-	spot
+	reference.Spot
 	generation, number int
 }
 
-func newWalk(t *rapid.T, s shape) *walk {
-	fresh := progress.Fresh(s.graph, time.Time{}, 7)
+func newWalk(t *rapid.T, s reference.Shape) *walk {
+	fresh := progress.Fresh(s.Graph, time.Time{}, 7)
 	fresh.Run.Limited = rapid.Bool().Draw(t, "limited")
-	return &walk{T: t, shape: s, snap: s.fork(&fresh), ref: newReference(s, &fresh), trouble: 40, started: map[attempt]bool{}}
+	return &walk{T: t, Shape: s, snap: fork(s, &fresh), ref: reference.NewTwin(s, &fresh), trouble: 40, started: map[attempt]bool{}}
 }
 
 func (w *walk) walk() {
@@ -119,7 +120,7 @@ func (w *walk) step() {
 
 // byHand draws what a person does to the run.
 func (w *walk) byHand() progress.Event {
-	nodes := rapid.IntRange(0, len(w.nodes)-1)
+	nodes := rapid.IntRange(0, len(w.Nodes)-1)
 	if rapid.IntRange(0, 2).Draw(w.T, "mark") == 0 {
 		return progress.Event{Mark: &progress.Mark{Node: nodes.Draw(w.T, "marked"),
 			State: rapid.SampledFrom([]progress.State{progress.Succeeded, progress.Failed, progress.Skipped}).Draw(w.T, "as")}}
@@ -137,7 +138,7 @@ func (w *walk) carry() {
 		return
 	}
 	at := rapid.SampledFrom(live).Draw(w.T, "carried")
-	from, to := factsOf(w.snap, at).State, progress.Queued
+	from, to := reference.At(w.snap, at).State, progress.Queued
 	if from == progress.Queued {
 		to = progress.Running
 	}
@@ -147,15 +148,15 @@ func (w *walk) carry() {
 	w.move(at, to)
 }
 
-func (w *walk) move(at spot, to progress.State) {
-	w.permitted(factsOf(w.snap, at).State, to)
-	factsOf(w.snap, at).State, factsOf(&w.ref.Snapshot, at).State = to, to
+func (w *walk) move(at reference.Spot, to progress.State) {
+	w.permitted(reference.At(w.snap, at).State, to)
+	reference.At(w.snap, at).State, reference.At(&w.ref.Snapshot, at).State = to, to
 }
 
 // in are the nodes and shards in one of some states; a split node itself is in none.
-func (w *walk) in(states ...progress.State) []spot {
-	return slices.DeleteFunc(spots(w.snap), func(at spot) bool {
-		n := factsOf(w.snap, at)
+func (w *walk) in(states ...progress.State) []reference.Spot {
+	return slices.DeleteFunc(reference.Spots(w.snap), func(at reference.Spot) bool {
+		n := reference.At(w.snap, at)
 		return n.Shards != nil || !slices.Contains(states, n.State)
 	})
 }
@@ -165,8 +166,8 @@ func (w *walk) in(states ...progress.State) []spot {
 func (w *walk) finish() {
 	var events []progress.Event
 	for range rapid.IntRange(1, 3).Draw(w.T, "batch") {
-		running := slices.DeleteFunc(w.in(progress.Running), func(at spot) bool {
-			return slices.ContainsFunc(events, func(e progress.Event) bool { return at == spot{e.Result.Node, e.Result.Shard} })
+		running := slices.DeleteFunc(w.in(progress.Running), func(at reference.Spot) bool {
+			return slices.ContainsFunc(events, func(e progress.Event) bool { return at == reference.Spot{Node: e.Result.Node, Shard: e.Result.Shard} })
 		})
 		if len(running) > 0 {
 			events = append(events, w.outcome(rapid.SampledFrom(running).Draw(w.T, "finished")))
@@ -176,8 +177,8 @@ func (w *walk) finish() {
 		w.takeOne()
 		return
 	}
-	dead := slices.DeleteFunc(spots(w.snap), func(at spot) bool {
-		n := factsOf(w.snap, at)
+	dead := slices.DeleteFunc(reference.Spots(w.snap), func(at reference.Spot) bool {
+		n := reference.At(w.snap, at)
 		return n.State == progress.Running && n.Shards == nil
 	})
 	if len(dead) > 0 && rapid.IntRange(0, 4).Draw(w.T, "stale") == 0 {
@@ -193,19 +194,19 @@ func (w *walk) finish() {
 // takeOne makes the first live node run, so that something can end.
 func (w *walk) takeOne() {
 	at := w.in(progress.Queued, progress.Retrying, progress.Waiting)[0]
-	if factsOf(w.snap, at).State != progress.Queued {
+	if reference.At(w.snap, at).State != progress.Queued {
 		w.move(at, progress.Queued)
 	}
 	w.move(at, progress.Running)
 }
 
 // outcome draws how an attempt ended.
-func (w *walk) outcome(at spot) progress.Event {
+func (w *walk) outcome(at reference.Spot) progress.Event {
 	classes := []progress.Class{"", "", "", "skipped", progress.Permanent, progress.System, progress.System, progress.Timeout, progress.Lost}
 	if w.trouble > 0 {
 		classes = append(classes, progress.HandedBack)
 	}
-	res := progress.Result{Node: at.node, Shard: at.shard}
+	res := progress.Result{Node: at.Node, Shard: at.Shard}
 	switch class := rapid.SampledFrom(classes).Draw(w.T, "class"); class {
 	case "":
 	case "skipped":
@@ -219,21 +220,21 @@ func (w *walk) outcome(at spot) progress.Event {
 
 // advance asks both what follows, and checks the steps and the invariants.
 func (w *walk) advance(events ...progress.Event) {
-	before, twin := w.fork(w.snap), w.fork(w.snap)
-	steps := progress.Advance(w.graph, w.snap, events)
-	require.Equal(w, steps, progress.Advance(w.graph, twin, events), "Advance is deterministic")
-	w.ref.apply(events)
-	require.Equal(w, w.ref.Snapshot, w.plain(w.snap), "the reference says what, the steps say why")
+	before, twin := fork(w.Shape, w.snap), fork(w.Shape, w.snap)
+	steps := progress.Advance(w.Graph, w.snap, events)
+	require.Equal(w, steps, progress.Advance(w.Graph, twin, events), "Advance is deterministic")
+	w.ref.Apply(events)
+	require.Equal(w, w.ref.Snapshot, reference.Plain(w.snap), "the reference says what, the steps say why")
 	w.replay(before, steps, events)
 	w.invariants(before)
 	if w.snap.Run.State == progress.Running {
-		require.Empty(w, progress.Advance(w.graph, w.snap, nil), "nothing is left to decide")
+		require.Empty(w, progress.Advance(w.Graph, w.snap, nil), "nothing is left to decide")
 	}
 }
 
 // late tries to change a run that has ended.
 func (w *walk) late() {
-	for _, at := range spots(w.snap) {
+	for _, at := range reference.Spots(w.snap) {
 		w.advance(w.outcome(at))
 	}
 	w.advance(progress.Event{Deadline: true})

@@ -1,4 +1,4 @@
-package progress_test
+package reference
 
 import (
 	"slices"
@@ -7,23 +7,23 @@ import (
 )
 
 // conclude starts the finally nodes that may, and ends the run when all nodes are terminal (S16, I7).
-func (r *reference) conclude() {
-	for r.Run.State == progress.Running && every(r.ordinary(), r.ended) && slices.ContainsFunc(positions(r.nodes), r.finallyBegun) {
+func (r *Twin) conclude() {
+	for r.Run.State == progress.Running && every(r.ordinary(), r.ended) && slices.ContainsFunc(positions(r.Shape.Nodes), r.finallyBegun) {
 	}
-	if every(positions(r.nodes), r.ended) && !r.Run.State.Terminal() {
+	if every(positions(r.Shape.Nodes), r.ended) && !r.Run.State.Terminal() {
 		r.Run.State = r.outcome()
 	}
 }
 
-func (r *reference) ended(i int) bool { return r.Nodes[i].State.Terminal() }
+func (r *Twin) ended(i int) bool { return r.Snapshot.Nodes[i].State.Terminal() }
 
-func (r *reference) ordinary() []int {
-	return slices.DeleteFunc(positions(r.nodes), func(i int) bool { return r.nodes[i].finally })
+func (r *Twin) ordinary() []int {
+	return slices.DeleteFunc(positions(r.Shape.Nodes), func(i int) bool { return r.Shape.Nodes[i].Finally })
 }
 
 // finallyBegun takes up a finally node if it may, and reports whether it did.
-func (r *reference) finallyBegun(i int) bool {
-	if r.Nodes[i].State != progress.Pending || !every(r.nodes[i].needs, r.ended) {
+func (r *Twin) finallyBegun(i int) bool {
+	if r.Snapshot.Nodes[i].State != progress.Pending || !every(r.Shape.Nodes[i].Needs, r.ended) {
 		return false
 	}
 	r.begin(i)
@@ -35,8 +35,8 @@ func every(nodes []int, is func(int) bool) bool {
 }
 
 // outcome is the run's (S2).
-func (r *reference) outcome() progress.State {
-	bad := slices.ContainsFunc(r.Nodes, func(n progress.Node) bool {
+func (r *Twin) outcome() progress.State {
+	bad := slices.ContainsFunc(r.Snapshot.Nodes, func(n progress.Node) bool {
 		return n.State == progress.Failed && !n.Tolerated || n.State == progress.UpstreamFailed
 	})
 	switch {
@@ -50,8 +50,9 @@ func (r *reference) outcome() progress.State {
 	return progress.Succeeded
 }
 
-func (r *reference) warnings() (n int) {
-	for _, node := range r.Nodes {
+// Warnings is how many failures were tolerated.
+func (r *Twin) Warnings() (n int) {
+	for _, node := range r.Snapshot.Nodes {
 		if node.State == progress.Failed && node.Tolerated {
 			n++
 		}
@@ -60,9 +61,9 @@ func (r *reference) warnings() (n int) {
 }
 
 // displace skips what a run has not begun, when a newer run takes its place (S22).
-func (r *reference) displace() {
+func (r *Twin) displace() {
 	r.Run.Displaced = true
-	for i := range r.nodes {
+	for i := range r.Shape.Nodes {
 		if !r.ended(i) {
 			r.cancelShards(i)
 			r.endUnstarted(i, progress.Skipped)
@@ -71,24 +72,24 @@ func (r *reference) displace() {
 }
 
 // stopping runs are left to end before anybody changes them by hand.
-func (r *reference) stopping() bool {
+func (r *Twin) stopping() bool {
 	return !r.Run.State.Terminal() && (r.Run.Canceling || r.Run.TimedOut)
 }
 
 // rerun is S29.
-func (r *reference) rerun(want *progress.Rerun) {
+func (r *Twin) rerun(want *progress.Rerun) {
 	again := r.withDerived(r.named(want), want.Scope == progress.ScopeDownstream)
 	if r.stopping() || every(again, r.pending) {
 		return
 	}
-	for i, n := range r.nodes {
-		if n.finally && !slices.Contains(again, i) {
+	for i, n := range r.Shape.Nodes {
+		if n.Finally && !slices.Contains(again, i) {
 			again = append(again, i)
 		}
 	}
 	r.reopen()
 	for _, i := range again {
-		if want.Scope == progress.ScopeFailedShards && slices.Contains(want.Nodes, i) && slices.ContainsFunc(r.Nodes[i].Shards, undone) {
+		if want.Scope == progress.ScopeFailedShards && slices.Contains(want.Nodes, i) && slices.ContainsFunc(r.Snapshot.Nodes[i].Shards, undone) {
 			r.renewShards(i)
 		} else {
 			r.renew(i)
@@ -96,19 +97,19 @@ func (r *reference) rerun(want *progress.Rerun) {
 	}
 }
 
-func (r *reference) pending(i int) bool { return r.Nodes[i].State == progress.Pending }
+func (r *Twin) pending(i int) bool { return r.Snapshot.Nodes[i].State == progress.Pending }
 
 // named are the nodes that a scope means by itself.
-func (r *reference) named(want *progress.Rerun) []int {
-	return slices.DeleteFunc(positions(r.nodes), func(i int) bool {
-		at := r.Nodes[i]
+func (r *Twin) named(want *progress.Rerun) []int {
+	return slices.DeleteFunc(positions(r.Shape.Nodes), func(i int) bool {
+		at := r.Snapshot.Nodes[i]
 		switch want.Scope {
 		case progress.ScopeAll:
 			return false
 		case progress.ScopeFailed:
 			return at.State != progress.Failed && at.State != progress.Canceled
 		case progress.ScopeFailedShards:
-			unsplit := r.nodes[i].splits && len(at.Shards) == 0 && at.State == progress.Failed
+			unsplit := r.Shape.Nodes[i].Splits && len(at.Shards) == 0 && at.State == progress.Failed
 			return !slices.Contains(want.Nodes, i) || !unsplit && !slices.ContainsFunc(at.Shards, undone)
 		}
 		return !slices.Contains(want.Nodes, i)
@@ -120,11 +121,11 @@ func undone(f progress.Node) bool {
 }
 
 // withDerived adds to some nodes all that follow from them: with down whatever is below, else what has its state because of others.
-func (r *reference) withDerived(nodes []int, down bool) []int {
+func (r *Twin) withDerived(nodes []int, down bool) []int {
 	for grown := true; grown; {
 		grown = false
-		for i, n := range r.nodes {
-			below := slices.ContainsFunc(n.needs, func(p int) bool { return slices.Contains(nodes, p) })
+		for i, n := range r.Shape.Nodes {
+			below := slices.ContainsFunc(n.Needs, func(p int) bool { return slices.Contains(nodes, p) })
 			if below && !slices.Contains(nodes, i) && (down || r.derived[i] && r.ended(i)) {
 				nodes, grown = append(nodes, i), true
 			}
@@ -134,7 +135,7 @@ func (r *reference) withDerived(nodes []int, down bool) []int {
 }
 
 // reopen lets an ended run go on, in its turn.
-func (r *reference) reopen() {
+func (r *Twin) reopen() {
 	if !r.Run.State.Terminal() {
 		return
 	}
@@ -145,19 +146,19 @@ func (r *reference) reopen() {
 }
 
 // renew begins a node's next generation.
-func (r *reference) renew(i int) {
+func (r *Twin) renew(i int) {
 	if r.pending(i) {
 		return
 	}
-	r.Nodes[i] = progress.Node{State: progress.Pending, Generation: r.Nodes[i].Generation + 1}
-	r.marked[i], r.derived[i] = false, false
+	r.Snapshot.Nodes[i] = progress.Node{State: progress.Pending, Generation: r.Snapshot.Nodes[i].Generation + 1}
+	r.Marked[i], r.derived[i] = false, false
 }
 
 // renewShards begins the next generation of a split node and of its shards that ended without success.
-func (r *reference) renewShards(i int) {
-	shards := r.Nodes[i].Shards
+func (r *Twin) renewShards(i int) {
+	shards := r.Snapshot.Nodes[i].Shards
 	r.renew(i)
-	r.Nodes[i].State, r.Nodes[i].Shards = progress.Running, shards
+	r.Snapshot.Nodes[i].State, r.Snapshot.Nodes[i].Shards = progress.Running, shards
 	for s, f := range shards {
 		if undone(f) {
 			shards[s] = progress.Node{State: progress.Pending, Generation: f.Generation + 1}
@@ -167,7 +168,7 @@ func (r *reference) renewShards(i int) {
 
 // mark is S30: where an ended run goes on because of it, its finally nodes run again, and where nothing is left to run it has its new outcome
 // at once.
-func (r *reference) mark(want *progress.Mark) {
+func (r *Twin) mark(want *progress.Mark) {
 	if r.stopping() {
 		return
 	}
@@ -177,9 +178,9 @@ func (r *reference) mark(want *progress.Mark) {
 	for _, i := range again {
 		r.renew(i)
 	}
-	at := &r.Nodes[want.Node]
+	at := &r.Snapshot.Nodes[want.Node]
 	at.State, at.Attempt = want.State, 1
-	r.marked[want.Node] = true
+	r.Marked[want.Node] = true
 	if r.Run.State == progress.Queued {
 		turn := r.copy()
 		turn.Run.State = progress.Running
@@ -191,8 +192,8 @@ func (r *reference) mark(want *progress.Mark) {
 	}
 	r.decideAll()
 	if over && !every(r.ordinary(), r.ended) {
-		for i, n := range r.nodes {
-			if n.finally && i != want.Node {
+		for i, n := range r.Shape.Nodes {
+			if n.Finally && i != want.Node {
 				r.renew(i)
 			}
 		}

@@ -1,4 +1,4 @@
-package progress_test
+package reference
 
 import (
 	"slices"
@@ -8,25 +8,27 @@ import (
 	"github.com/ax-run/ax/dag/progress"
 )
 
-// reference is the rules of a run once more, from their text, as naively as can be: after whatever happened it looks
-// at all nodes, again and again, until nothing is left to decide. It shares data types with the product, no logic.
-type reference struct {
-	shape
+// Twin is a run as the rules' text has it: after whatever happened it looks at all nodes, again and again, until nothing is left to
+// decide.
+type Twin struct {
+	Shape
 	progress.Snapshot
-	// marked are the nodes that ended by a mark, derived those whose end others decided.
-	marked, derived []bool
+	// Marked are the nodes that ended by a mark, derived those whose end others decided.
+	Marked  []bool
+	derived []bool
 }
 
-func newReference(s shape, snap *progress.Snapshot) *reference {
-	return &reference{shape: s, Snapshot: s.plain(snap), marked: make([]bool, len(s.nodes)), derived: make([]bool, len(s.nodes))}
+// NewTwin is the run of a shape as a snapshot has it.
+func NewTwin(s Shape, snap *progress.Snapshot) *Twin {
+	return &Twin{Shape: s, Snapshot: Plain(snap), Marked: make([]bool, len(s.Nodes)), derived: make([]bool, len(s.Nodes))}
 }
 
-func (r *reference) copy() *reference {
-	return &reference{shape: r.shape, Snapshot: r.plain(&r.Snapshot), marked: slices.Clone(r.marked), derived: slices.Clone(r.derived)}
+func (r *Twin) copy() *Twin {
+	return &Twin{Shape: r.Shape, Snapshot: Plain(&r.Snapshot), Marked: slices.Clone(r.Marked), derived: slices.Clone(r.derived)}
 }
 
-// apply takes what happened, in order, and then lets the finally nodes and the run follow.
-func (r *reference) apply(events []progress.Event) {
+// Apply takes what happened, in order, and then lets the finally nodes and the run follow.
+func (r *Twin) Apply(events []progress.Event) {
 	r.decideAll()
 	for _, e := range events {
 		open := !r.Run.State.Terminal()
@@ -54,12 +56,12 @@ func (r *reference) apply(events []progress.Event) {
 }
 
 // decideAll applies S14 until nothing changes.
-func (r *reference) decideAll() {
-	for r.Run.State == progress.Running && slices.ContainsFunc(positions(r.nodes), r.decided) {
+func (r *Twin) decideAll() {
+	for r.Run.State == progress.Running && slices.ContainsFunc(positions(r.Shape.Nodes), r.decided) {
 	}
 }
 
-func positions(nodes []spec) []int {
+func positions(nodes []Node) []int {
 	all := make([]int, len(nodes))
 	for i := range all {
 		all[i] = i
@@ -68,12 +70,12 @@ func positions(nodes []spec) []int {
 }
 
 // decided decides one node and reports whether it could.
-func (r *reference) decided(i int) bool {
-	n, at := r.nodes[i], &r.Nodes[i]
-	if at.State != progress.Pending || n.finally {
+func (r *Twin) decided(i int) bool {
+	n, at := r.Shape.Nodes[i], &r.Snapshot.Nodes[i]
+	if at.State != progress.Pending || n.Finally {
 		return r.beginShards(i)
 	}
-	switch s := triggers[n.rule].decide(r.parents(i)); s {
+	switch s := Triggers[n.Rule].Decide(r.Parents(i)); s {
 	case progress.Pending:
 		return false
 	case progress.Queued:
@@ -85,27 +87,24 @@ func (r *reference) decided(i int) bool {
 }
 
 // begin is what S15 and S21 say of a node whose rule holds.
-func (r *reference) begin(i int) {
-	n, at := r.nodes[i], &r.Nodes[i]
-	a := answer{when: holds}
-	if n.conditional || n.branches || n.splits {
-		a = r.answer(i, at.Generation)
-	}
+func (r *Twin) begin(i int) {
+	n, at := r.Shape.Nodes[i], &r.Snapshot.Nodes[i]
+	when, a := r.says(i)
 	switch {
-	case n.conditional && a.when == not:
+	case when == Not:
 		r.endUnstarted(i, progress.Skipped)
-	case n.conditional && a.when == fails, (n.branches || n.splits) && a.work == fails:
+	case when == Breaks, (n.Branches || n.Splits) && a.Work == Breaks:
 		r.derived[i] = true
 		at.Attempt++
 		r.fail(i)
-	case n.splits && a.total == 0:
+	case n.Splits && a.Total == 0:
 		r.endUnstarted(i, progress.Skipped)
-	case n.branches:
+	case n.Branches:
 		at.Attempt++
-		at.State, at.Taken = progress.Succeeded, a.taken
-	case n.splits:
+		at.State, at.Taken = progress.Succeeded, a.Taken
+	case n.Splits:
 		at.State = progress.Running
-		for range a.total {
+		for range a.Total {
 			at.Shards = append(at.Shards, progress.Node{State: progress.Pending, Generation: at.Generation})
 		}
 		r.beginShards(i)
@@ -115,10 +114,33 @@ func (r *reference) begin(i int) {
 	}
 }
 
+// says is what a node's condition says, and its other expressions.
+func (r *Twin) says(i int) (Verdict, Answer) {
+	n := r.Shape.Nodes[i]
+	if !n.Conditional && !n.Branches && !n.Splits {
+		return Holds, Answer{}
+	}
+	a := r.Answer(i, r.Snapshot.Nodes[i].Generation)
+	switch {
+	case !n.Conditional:
+		return Holds, a
+	case a.When == IfOutput && r.hasOutput(n.Needs[0]):
+		return Holds, a
+	case a.When == IfOutput:
+		return Not, a
+	}
+	return a.When, a
+}
+
+// hasOutput reports whether a node has one: a mark gives none.
+func (r *Twin) hasOutput(i int) bool {
+	return r.Snapshot.Nodes[i].State == progress.Succeeded && !r.Marked[i]
+}
+
 // beginShards starts the pending shards of a node and reports whether there were any.
-func (r *reference) beginShards(i int) (any bool) {
-	for s := range r.Nodes[i].Shards {
-		if f := &r.Nodes[i].Shards[s]; f.State == progress.Pending {
+func (r *Twin) beginShards(i int) (any bool) {
+	for s := range r.Snapshot.Nodes[i].Shards {
+		if f := &r.Snapshot.Nodes[i].Shards[s]; f.State == progress.Pending {
 			f.State, f.Attempt, any = progress.Queued, 1, true
 		}
 	}
@@ -126,17 +148,17 @@ func (r *reference) beginShards(i int) (any bool) {
 }
 
 // endUnstarted ends a node because of what others are, or what its condition says.
-func (r *reference) endUnstarted(i int, s progress.State) {
-	r.Nodes[i].State = s
-	r.Nodes[i].Attempt++
+func (r *Twin) endUnstarted(i int, s progress.State) {
+	r.Snapshot.Nodes[i].State = s
+	r.Snapshot.Nodes[i].Attempt++
 	r.derived[i] = true
 }
 
-// parents are the classes of a node's direct parents (S14, S15).
-func (r *reference) parents(i int) (p parents) {
-	for _, up := range r.nodes[i].needs {
-		n := r.Nodes[up]
-		passedOver := r.nodes[up].branches && !r.marked[up] && !slices.Contains(n.Taken, i)
+// Parents are the classes of a node's direct parents (S14, S15).
+func (r *Twin) Parents(i int) (p Parents) {
+	for _, up := range r.Shape.Nodes[i].Needs {
+		n := r.Snapshot.Nodes[up]
+		passedOver := r.Shape.Nodes[up].Branches && !r.Marked[up] && !slices.Contains(n.Taken, i)
 		switch {
 		case n.State == progress.Succeeded && passedOver, n.State == progress.Skipped:
 			p += "K"
@@ -156,8 +178,8 @@ func (r *reference) parents(i int) (p parents) {
 }
 
 // result is the end of an attempt (S16).
-func (r *reference) result(res *progress.Result) {
-	at := factsOf(&r.Snapshot, spot{res.Node, res.Shard})
+func (r *Twin) result(res *progress.Result) {
+	at := At(&r.Snapshot, Spot{res.Node, res.Shard})
 	if at.State != progress.Running || len(at.Shards) > 0 {
 		return
 	}
@@ -179,14 +201,14 @@ func (r *reference) result(res *progress.Result) {
 }
 
 // repeated makes the next attempt due after a failed one, if there is to be one.
-func (r *reference) repeated(res *progress.Result, at *progress.Node) bool {
+func (r *Twin) repeated(res *progress.Result, at *progress.Node) bool {
 	switch res.Err.Class {
 	case progress.Lost:
 		at.Lost++
 	case progress.Permanent, progress.System, progress.Timeout:
 		at.Failures++
 	}
-	again, after := r.nodes[res.Node].repeats(*at, res.Err)
+	again, after := r.Shape.Nodes[res.Node].repeats(*at, res.Err)
 	if !again {
 		return false
 	}
@@ -199,16 +221,16 @@ func (r *reference) repeated(res *progress.Result, at *progress.Node) bool {
 }
 
 // fail makes a node's failure final (S16).
-func (r *reference) fail(i int) {
-	r.Nodes[i].State, r.Nodes[i].Tolerated = progress.Failed, r.nodes[i].onFailure == dag.SkipNode
-	if r.nodes[i].onFailure == dag.AbortRun {
+func (r *Twin) fail(i int) {
+	r.Snapshot.Nodes[i].State, r.Snapshot.Nodes[i].Tolerated = progress.Failed, r.Shape.Nodes[i].OnFailure == dag.SkipNode
+	if r.Shape.Nodes[i].OnFailure == dag.AbortRun {
 		r.cancel(true)
 	}
 }
 
 // shardEnded is what the end of a shard means for its node (S21).
-func (r *reference) shardEnded(i int) {
-	n, at := r.nodes[i], &r.Nodes[i]
+func (r *Twin) shardEnded(i int) {
+	n, at := r.Shape.Nodes[i], &r.Snapshot.Nodes[i]
 	good, open := 0, 0
 	for _, f := range at.Shards {
 		switch {
@@ -218,8 +240,8 @@ func (r *reference) shardEnded(i int) {
 			open++
 		}
 	}
-	enough := n.success.needed(len(at.Shards))
-	if n.failFast && good+open < enough {
+	enough := n.Success.needed(len(at.Shards))
+	if n.FailFast && good+open < enough {
 		r.cancelShards(i)
 		open = 0
 	}
@@ -234,29 +256,25 @@ func (r *reference) shardEnded(i int) {
 	}
 }
 
-func live(s progress.State) bool {
-	return slices.Contains([]progress.State{progress.Waiting, progress.Queued, progress.Running, progress.Retrying}, s)
-}
-
 // repeats says whether a failed attempt is repeated, and after what delay.
-func (p policy) repeats(at progress.Node, err *progress.Error) (bool, time.Duration) {
-	if err.Class == progress.Permanent || !p.repeatable {
+func (p Policy) repeats(at progress.Node, err *progress.Error) (bool, time.Duration) {
+	if err.Class == progress.Permanent || !p.Repeatable {
 		return false, 0
 	}
 	switch err.Class {
 	case progress.HandedBack:
 		return true, 0
 	case progress.Lost:
-		return at.Lost <= p.maxLost, 0
+		return at.Lost <= p.MaxLost, 0
 	}
-	wanted := (len(p.only) == 0 || slices.Contains(p.only, err.Code)) && !slices.Contains(p.except, err.Code)
-	return wanted && at.Failures < p.maxAttempts, max(p.delay, err.RetryAfter)
+	wanted := (len(p.Only) == 0 || slices.Contains(p.Only, err.Code)) && !slices.Contains(p.Except, err.Code)
+	return wanted && at.Failures < p.MaxAttempts, max(p.Delay, err.RetryAfter)
 }
 
 // cancel ends what has not ended.
-func (r *reference) cancel(spareFinally bool) {
-	for i, n := range r.nodes {
-		if !r.Nodes[i].State.Terminal() && !(n.finally && spareFinally) {
+func (r *Twin) cancel(spareFinally bool) {
+	for i, n := range r.Shape.Nodes {
+		if !r.Snapshot.Nodes[i].State.Terminal() && !(n.Finally && spareFinally) {
 			r.cancelNode(i)
 			r.derived[i] = true
 		}
@@ -264,8 +282,8 @@ func (r *reference) cancel(spareFinally bool) {
 }
 
 // cancelNode ends a node that has not ended, with its shards.
-func (r *reference) cancelNode(i int) {
-	at := &r.Nodes[i]
+func (r *Twin) cancelNode(i int) {
+	at := &r.Snapshot.Nodes[i]
 	if at.State.Terminal() {
 		return
 	}
@@ -276,9 +294,9 @@ func (r *reference) cancelNode(i int) {
 	r.cancelShards(i)
 }
 
-func (r *reference) cancelShards(i int) {
-	for s := range r.Nodes[i].Shards {
-		if f := &r.Nodes[i].Shards[s]; !f.State.Terminal() {
+func (r *Twin) cancelShards(i int) {
+	for s := range r.Snapshot.Nodes[i].Shards {
+		if f := &r.Snapshot.Nodes[i].Shards[s]; !f.State.Terminal() {
 			f.State, f.Attempt = progress.Canceled, max(f.Attempt, 1)
 		}
 	}
