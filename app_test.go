@@ -335,6 +335,8 @@ func TestStartWaitsForTheDatabase(t *testing.T) {
 	go func() { <-told; cancel() }()
 	require.Error(t, app.Start(ctx))
 	require.NoError(t, app.Run(ctx), "ctx was the reason")
+	_, err = ax.Open(t.Context(), "")
+	require.ErrorContains(t, err, "no database is named")
 	_, err = ax.Open(t.Context(), "no address")
 	require.ErrorContains(t, err, "read the database's address")
 }

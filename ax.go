@@ -9,6 +9,7 @@ package ax
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -27,7 +28,10 @@ func Run(ctx context.Context, pool *pgxpool.Pool, workflows ...*sdk.Workflow) er
 }
 
 // Open makes a pool for a connection string, for programs that have none of their own. It connects when it is first
-// used; the caller closes it.
+// used; the caller closes it. Where no database is named it is an error: none is guessed from the environment.
 func Open(ctx context.Context, databaseURL string) (*pgxpool.Pool, error) {
+	if databaseURL == "" {
+		return nil, errors.New("no database is named: give ax.Open an address such as postgres://USER:PASSWORD@HOST/NAME (`ax dev` prints that of its own)")
+	}
 	return store.Connect(ctx, databaseURL)
 }

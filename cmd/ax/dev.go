@@ -90,7 +90,13 @@ func (c *call) dev(ctx context.Context, f devFlags) (err error) {
 		defer func() { err = errors.Join(err, postgres.stop(context.WithoutCancel(ctx))) }()
 		p.databaseURL = postgres.url()
 	}
-	p.ready = func(ctx context.Context, url string) error { return c.devReady(ctx, f, url, definitions) }
+	private := ""
+	if f.databaseURL == "" {
+		private = p.databaseURL
+	}
+	p.ready = func(ctx context.Context, url string) error {
+		return c.devReady(ctx, f, places{url, private}, definitions)
+	}
 	return p.run(ctx)
 }
 
@@ -105,9 +111,12 @@ func (c *call) devDefinitions(f devFlags) ([]*definition, error) {
 	return all, invalid(all, ": nothing was started")
 }
 
+// places are where `ax dev` serves, and the private database; "" where it was named.
+type places struct{ server, database string }
+
 // devReady registers the definitions and says where everything is.
-func (c *call) devReady(ctx context.Context, f devFlags, url string, all []*definition) error {
-	done := register(ctx, newClient(url, "", "default"), all, nil)
+func (c *call) devReady(ctx context.Context, f devFlags, at places, all []*definition) error {
+	done := register(ctx, newClient(at.server, "", "default"), all, nil)
 	if err := c.applyError(done, len(all)); err != nil {
 		return err
 	}
@@ -120,7 +129,11 @@ func (c *call) devReady(ctx context.Context, f devFlags, url string, all []*defi
 	if f.commands.allow {
 		commands = "command nodes run as this user"
 	}
-	return c.tell("ax is ready at %s\n  %s/docs shows the API; data is in %s; %s\n  stop with Ctrl-C", url, url, f.data, commands)
+	database := ""
+	if at.database != "" {
+		database = "\n  other programs join with AX_DATABASE_URL='" + at.database + "'"
+	}
+	return c.tell("ax is ready at %s\n  %s/docs shows the API; data is in %s; %s%s\n  stop with Ctrl-C", at.server, at.server, f.data, commands, database)
 }
 
 // devName is the worker's name: the same for a data folder over restarts, so that a new process ends its earlier incarnation at
