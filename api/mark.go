@@ -52,6 +52,9 @@ func (a *API) current(ctx context.Context, in OfNodeRun) (nodeRun, NodeRun, erro
 		return n, NodeRun{}, err
 	}
 	view := nodeView(n.run.ID, n.graph, n.at, newest)
+	if n.id.Shard != store.WholeNode {
+		return n, view, invalid("path.id", "one shard cannot be marked or approved by itself; name its node")
+	}
 	if n.id.Generation != 0 && n.id.Generation != view.Generation {
 		return n, view, conflict("%s was replaced by %s, which is %s", in.ID, view.ID, view.State)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/ax-run/ax/api"
 )
@@ -74,12 +75,19 @@ func exitCode(err error) int {
 		return exitDone
 	case errors.As(err, &known):
 		return known.code
+	case errors.As(err, &answered) && planChanged(answered):
+		return exitPlanChanged
 	case errors.As(err, &answered):
 		return codeOfStatus(answered.Status)
 	case errors.As(err, &away):
 		return exitUnreachable
 	}
 	return exitFailed
+}
+
+// planChanged tells whether a plan was not carried out because things are not as it says.
+func planChanged(p *api.Problem) bool {
+	return slices.ContainsFunc(p.Errors, func(d api.ProblemDetail) bool { return d.Code == "plan_changed" })
 }
 
 func codeOfStatus(status int) int {

@@ -15,6 +15,9 @@ type triggerFlags struct {
 	params                  []string
 	paramsFile, logicalTime string
 	runAt                   string
+	version                 int
+	only                    []string
+	inputsFile              string
 	wait, quiet             bool
 	timeout                 time.Duration
 }
@@ -24,11 +27,12 @@ func newTrigger(c *call) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trigger WORKFLOW",
 		Short: "Start a run",
-		Long:  "Starts a run of a workflow's newest version. With --wait it waits for the end, and exits by it: 0 succeeded, 9 not, 8 still running.",
+		Long:  "Starts a run of a workflow's newest version, or of another one, or a test run of some nodes. With --wait it waits for the end, and exits by it: 0 succeeded, 9 not, 8 still running.",
 		Args:  cobra.ExactArgs(1),
 		Example: "  ax trigger report.daily_sales --param region=cn --wait\n" +
 			"  ax trigger report.daily_sales --logical-time 2026-11-30T02:30:00+08:00\n" +
-			"  ax trigger report.daily_sales --run-at 2h",
+			"  ax trigger report.daily_sales --run-at 2h\n" +
+			"  ax trigger report.daily_sales --only clean --wait",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := c.client()
 			if err != nil {
@@ -50,6 +54,9 @@ func newTrigger(c *call) *cobra.Command {
 	flags.StringVar(&f.paramsFile, "params-file", "", "a YAML or JSON file with parameters; - is standard input")
 	flags.StringVar(&f.logicalTime, "logical-time", "", "the time the run is for (RFC 3339); now when left out")
 	flags.StringVar(&f.runAt, "run-at", "", "start at this instant (RFC 3339, or 2h from now) instead of now")
+	flags.IntVar(&f.version, "version", 0, "another version than the newest")
+	flags.StringArrayVar(&f.only, "only", nil, "a test run: only this node runs, the others count as succeeded; may be said several times")
+	flags.StringVar(&f.inputsFile, "inputs-file", "", "in a test run, a YAML or JSON file with the outputs of nodes that do not run, by their names")
 	flags.BoolVar(&f.wait, "wait", false, "wait until the run has ended, and show it")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait at most; 0 is without end")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "write only the run's id")
@@ -71,6 +78,17 @@ func (c *call) triggerBody(ctx context.Context, client *client, workflow string,
 			return body, err
 		}
 		body.RunAt = &at
+	}
+	if f.version != 0 {
+		body.Version = &f.version
+	}
+	body.OnlyNodes = f.only
+	if f.inputsFile != "" {
+		outputs, err := c.readParams(f.inputsFile)
+		if err != nil {
+			return body, err
+		}
+		body.Inputs = outputs
 	}
 	if len(f.params) == 0 && f.paramsFile == "" {
 		return body, nil
