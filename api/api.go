@@ -108,6 +108,7 @@ func (a *API) routes() {
 	a.letterRoutes()
 	a.nodeRoutes()
 	a.fireRoutes()
+	a.calendarRoutes()
 }
 
 // requestTime bounds what a request may take of the database, streams excepted.

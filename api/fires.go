@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ax-run/ax/internal/store"
-	"github.com/ax-run/ax/planner"
 )
 
 // Fire is an expected fire of a schedule and what became of it, or a stretch of them with one result (S9).
@@ -85,9 +84,13 @@ func (a *API) expected(ctx context.Context, w store.WorkflowRow, from time.Time,
 	if err != nil {
 		return nil, err
 	}
+	tables, err := a.timetables(ctx, w, schedules)
+	if err != nil {
+		return nil, err
+	}
 	var fires []Fire
-	for _, row := range schedules {
-		instants, err := instantsOf(row, from)
+	for i, row := range schedules {
+		instants, err := tables[i].Undecided(row.NextFireAt, from, maxExpected)
 		if err != nil {
 			return nil, err
 		}
@@ -103,15 +106,6 @@ func (a *API) expected(ctx context.Context, w store.WorkflowRow, from time.Time,
 	fires = fires[:min(len(fires), maxExpected)]
 	place := Fire{ScheduledAt: before.At, scheduleID: before.Schedule, Kind: before.Kind}
 	return slices.DeleteFunc(fires, func(f Fire) bool { return newestFire(f, place) <= 0 }), nil
-}
-
-// instantsOf are a schedule's instants that nobody has decided, from a time on.
-func instantsOf(row store.ScheduleRow, from time.Time) ([]time.Time, error) {
-	spec, err := specOf(row)
-	if err != nil {
-		return nil, err
-	}
-	return planner.Undecided(spec, row.Anchor, row.NextFireAt, from, maxExpected)
 }
 
 func fireView(r store.FireRow) Fire {

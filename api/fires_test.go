@@ -93,9 +93,9 @@ func TestPauseAndResume(t *testing.T) {
 	require.Equal(t, "user:local", paused.Paused.By)
 	again := as[api.WorkflowDetail](b.do(http.MethodPost, ns+"/workflows/hourly/pause", "", "").is(http.StatusOK))
 	require.Equal(t, paused.Paused.At, again.Paused.At)
-	require.Nil(t, as[api.WorkflowDetail](b.post(ns+"/workflows/hourly/resume", `{}`).is(http.StatusOK)).Paused)
-	require.Nil(t, as[api.WorkflowDetail](b.post(ns+"/workflows/hourly/resume", `{}`).is(http.StatusOK)).Paused)
-	b.post(ns+"/workflows/hourly/resume", `{"catchup": "all"}`).problem(http.StatusUnprocessableEntity)
+	require.Nil(t, as[api.ResumedWorkflow](b.post(ns+"/workflows/hourly/resume", `{}`).is(http.StatusOK)).Paused)
+	require.Nil(t, as[api.ResumedWorkflow](b.post(ns+"/workflows/hourly/resume", `{}`).is(http.StatusOK)).Paused)
+	b.post(ns+"/workflows/hourly/resume", `{"catchup": "some"}`).problem(http.StatusUnprocessableEntity)
 	b.post(ns+"/workflows/none/pause", `{}`).problem(http.StatusNotFound)
 }
 

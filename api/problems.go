@@ -184,6 +184,7 @@ func (a *API) problemOf(ctx context.Context, err error) *Problem {
 	var params *dag.ParamError
 	var selection *engine.SelectionError
 	var node *engine.UnknownNodeError
+	var used *store.CalendarInUseError
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -197,6 +198,8 @@ func (a *API) problemOf(ctx context.Context, err error) *Problem {
 		return invalid("body.nodes", "%s", node)
 	case errors.Is(err, engine.ErrPointless), errors.Is(err, engine.ErrActive), errors.Is(err, engine.ErrChanged), errors.Is(err, engine.ErrStopping):
 		return conflict("%s", err)
+	case errors.As(err, &used):
+		return conflict("%s", used)
 	case errors.Is(err, context.Canceled): // the client has gone
 		return unavailable()
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrBadID):

@@ -82,14 +82,22 @@ func (a *API) rehearse(ctx context.Context, in *registerInput, g *dag.Graph, out
 	if err != nil {
 		return err
 	}
-	if out.Upcoming, err = foretell(g.Definition().Schedules, now); err != nil {
-		return err
-	}
-	out.Created = true
 	namespace, err := a.namespace(ctx, in.Namespace)
 	if err != nil {
 		return err
 	}
+	schedules := g.Definition().Schedules
+	calendars, err := a.Store.CalendarsNamed(ctx, namespace, planner.CalendarsOf(schedules))
+	if err != nil {
+		return err
+	}
+	if err := planner.UnknownCalendars(schedules, calendars).Err(); err != nil {
+		return err
+	}
+	if out.Upcoming, err = foretell(schedules, calendars, now); err != nil {
+		return err
+	}
+	out.Created = true
 	w, err := a.Store.Workflow(ctx, namespace, in.Workflow)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -37,16 +38,36 @@ func upcomingView(name, zone string, fires []time.Time) Upcoming {
 }
 
 // foretell computes the next fires of schedules that are not stored.
-func foretell(schedules []dag.Schedule, now time.Time) ([]Upcoming, error) {
+func foretell(schedules []dag.Schedule, calendars []store.Calendar, now time.Time) ([]Upcoming, error) {
 	all := make([]Upcoming, len(schedules))
 	for i, s := range schedules {
-		fires, err := planner.NextFires(s, now.Truncate(time.Second), now, upcomingFires)
+		fires, err := planner.Timetable{Spec: s, Anchor: now.Truncate(time.Second), Calendars: calendars}.Next(now, upcomingFires)
 		if err != nil {
 			return nil, fmt.Errorf("foretell schedule %q: %w", s.Name, err)
 		}
 		all[i] = upcomingView(s.Name, s.Timezone, fires)
 	}
 	return all, nil
+}
+
+// timetables are a workflow's schedules with the calendars that they use.
+func (a *API) timetables(ctx context.Context, w store.WorkflowRow, rows []store.ScheduleRow) ([]planner.Timetable, error) {
+	specs := make([]dag.Schedule, len(rows))
+	for i, row := range rows {
+		var err error
+		if specs[i], err = specOf(row); err != nil {
+			return nil, err
+		}
+	}
+	calendars, err := a.Store.CalendarsNamed(ctx, w.Namespace, planner.CalendarsOf(specs))
+	if err != nil {
+		return nil, err
+	}
+	tables := make([]planner.Timetable, len(rows))
+	for i, row := range rows {
+		tables[i] = planner.Timetable{Spec: specs[i], Anchor: row.Anchor, Calendars: calendars, Workflow: w.ID}
+	}
+	return tables, nil
 }
 
 // specOf reads a stored schedule.

@@ -64,7 +64,7 @@ func TestNoOperationFailsOnBadInput(t *testing.T) {
 	b := newBed(t)
 	b.register("small", small)
 	run := b.trigger("small", `{}`).ID
-	good := map[string]string{"namespace": "default", "workflow": "small", "run": run, "id": run + ":extract", "version": "1"}
+	good := map[string]string{"namespace": "default", "workflow": "small", "run": run, "id": run + ":extract", "version": "1", "name": "holidays"}
 	for operation, queries := range operations(t) {
 		method, template, _ := strings.Cut(operation, " ")
 		for _, path := range spoilt(template, good) {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/internal/store"
 	"github.com/ax-run/ax/planner"
 )
@@ -76,6 +77,23 @@ type reasonInput struct {
 	Body *ReasonBody
 }
 
+// ResumeBody says how a paused workflow goes on.
+type ResumeBody struct {
+	ReasonBody
+	Catchup string `json:"catchup,omitempty" enum:"none,latest,all" doc:"What to make up of what was skipped in the pause: of each schedule the newest instant, or all up to its catchup_limit; nothing when left out."`
+}
+
+// ResumedWorkflow is a workflow that was resumed.
+type ResumedWorkflow struct {
+	WorkflowDetail
+	Filled []Fire `json:"filled" nullable:"false" doc:"The runs that were made up."`
+}
+
+type resumeInput struct {
+	OfWorkflow
+	Body *ResumeBody
+}
+
 func (a *API) workflowRoutes() {
 	handle(a, op(http.MethodGet, ns+"/workflows", "list-workflows", "workflows"), "List workflows, newest first", a.listWorkflows)
 	handle(a, op(http.MethodGet, ns+"/workflows/{workflow}", "get-workflow", "workflows"), "Show one workflow", a.getWorkflow)
@@ -83,7 +101,7 @@ func (a *API) workflowRoutes() {
 	handle(a, op(http.MethodPost, ns+"/workflows/{workflow}/pause", "pause-workflow", "workflows"),
 		"Pause a workflow: its schedules start nothing", a.pause)
 	handle(a, op(http.MethodPost, ns+"/workflows/{workflow}/resume", "resume-workflow", "workflows"),
-		"Resume a paused workflow; nothing is made up", a.resume)
+		"Resume a paused workflow; nothing is made up unless asked for", a.resume)
 	handle(a, triggerOperation(), "Start a run", a.trigger)
 }
 
@@ -149,15 +167,43 @@ func (a *API) pause(ctx context.Context, in *reasonInput) (*body[WorkflowDetail]
 	return a.getWorkflow(ctx, &in.OfWorkflow)
 }
 
-func (a *API) resume(ctx context.Context, in *reasonInput) (*body[WorkflowDetail], error) {
+func (a *API) resume(ctx context.Context, in *resumeInput) (*body[ResumedWorkflow], error) {
 	w, err := a.workflow(ctx, in.OfWorkflow)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := planner.Resume(ctx, a.Store, w.ID); err != nil {
+	r := planner.Resuming{Workflow: w.ID, Actor: actor(ctx), Launcher: a.Launcher}
+	if in.Body != nil {
+		r.Catchup = dag.Catchup(in.Body.Catchup)
+	}
+	got, err := planner.Resume(ctx, a.Store, r)
+	if err != nil {
 		return nil, err
 	}
-	return a.getWorkflow(ctx, &in.OfWorkflow)
+	out := ResumedWorkflow{Filled: make([]Fire, len(got.Filled))}
+	if out.WorkflowDetail, err = a.workflowDetail(ctx, in.OfWorkflow); err != nil {
+		return nil, err
+	}
+	names, err := a.scheduleNames(ctx, w.ID)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range got.Filled {
+		out.Filled[i] = Fire{Schedule: names[f.Schedule], ScheduledAt: utc(f.At), Count: 1, Kind: f.Kind, Result: string(f.Result), Reason: f.Reason, Run: f.Run.String()}
+	}
+	return &body[ResumedWorkflow]{out}, nil
+}
+
+func (a *API) scheduleNames(ctx context.Context, workflow int64) (map[int64]string, error) {
+	rows, err := a.Store.Schedules(ctx, workflow)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[int64]string, len(rows))
+	for _, r := range rows {
+		names[r.ID] = r.Name
+	}
+	return names, nil
 }
 
 func workflowView(w store.WorkflowRow) Workflow {

@@ -9,13 +9,6 @@ func (c *checker) unsupported() {
 			c.refuse(root.key(key), f.what)
 		}
 	}
-	for i := range c.def.Schedules {
-		for _, f := range scheduleFeatures {
-			if key := f.used(&c.def.Schedules[i]); key != "" {
-				c.refuse(root.key("schedules").at(i).key(key), f.what)
-			}
-		}
-	}
 	for _, name := range c.names {
 		n := c.def.Nodes[name]
 		for _, f := range nodeFeatures {
@@ -49,11 +42,6 @@ func keyIf(key string, used bool) string {
 
 var workflowFeatures = []feature[Definition]{
 	{"starts by upstream", func(d *Definition) string { return keyIf("upstream", d.Upstream != nil) }},
-}
-
-var scheduleFeatures = []feature[Schedule]{
-	{"calendars", func(s *Schedule) string { return keyIf("calendars", len(s.Calendars) > 0) }},
-	{"jitter of schedules", func(s *Schedule) string { return keyIf("jitter", s.Jitter != 0) }},
 }
 
 var nodeFeatures = []feature[Node]{

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -36,11 +35,18 @@ type batch struct {
 	items  []item
 	more   bool
 	ledger []store.Fire
+	// starts are when the fires among the ledger's rows were to start; for most that is their instant.
+	starts map[fireKey]time.Time
+}
+
+type fireKey struct {
+	schedule int64
+	at       time.Time
 }
 
 // claim takes what is due and decides it. Of too many runs for one transaction, schedules are left to the next.
 func (p *Planner) claim(ctx context.Context, tx pgx.Tx) (*batch, error) {
-	b := &batch{Planner: p, began: time.Now()}
+	b := &batch{Planner: p, began: time.Now(), starts: make(map[fireKey]time.Time)}
 	due, now, err := p.store.ClaimDue(ctx, tx, batchSize)
 	if err != nil {
 		return nil, err
@@ -112,6 +118,11 @@ func (b *batch) launch(ctx context.Context, tx pgx.Tx, items []item) ([]store.Fi
 			return nil, err
 		}
 		triggers = append(triggers, more...)
+		for _, f := range items[i].decision.Fires {
+			if f.Due.After(f.At) {
+				b.starts[fireKey{items[i].schedule.ID, f.At}] = f.Due
+			}
+		}
 	}
 	if len(triggers) == 0 {
 		return nil, nil
@@ -131,12 +142,9 @@ func (b *batch) launch(ctx context.Context, tx pgx.Tx, items []item) ([]store.Fi
 }
 
 func triggersOf(it *item) ([]store.Trigger, error) {
-	params := []byte("{}")
-	if len(it.decision.Params) > 0 {
-		var err error
-		if params, err = json.Marshal(it.decision.Params); err != nil {
-			return nil, fmt.Errorf("encode params of schedule %d: %w", it.schedule.ID, err)
-		}
+	params, err := encodeParams(it.decision.Params)
+	if err != nil {
+		return nil, fmt.Errorf("encode params of schedule %d: %w", it.schedule.ID, err)
 	}
 	out := make([]store.Trigger, len(it.decision.Fires))
 	for i, f := range it.decision.Fires {
@@ -213,7 +221,11 @@ func (b *batch) tell() {
 	for _, row := range b.ledger {
 		o := Observed{Result: row.Result, Count: row.Count}
 		if row.Result == store.Fired {
-			o.Delay = committed.Sub(row.At)
+			start, ok := b.starts[fireKey{row.Schedule, row.At}]
+			if !ok {
+				start = row.At
+			}
+			o.Delay = committed.Sub(start)
 		}
 		b.observe(o)
 	}

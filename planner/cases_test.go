@@ -38,7 +38,7 @@ func zoned(t *testing.T, s dag.Schedule, from string, n int) []string {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, from)
 	require.NoError(t, err)
-	fires, err := planner.NextFires(s, at, at, n)
+	fires, err := planner.Timetable{Spec: s, Anchor: at}.Next(at, n)
 	require.NoError(t, err)
 	var utc []string
 	for _, f := range fires {
@@ -73,17 +73,17 @@ func TestR067PausedTimeIsNotOwed(t *testing.T) {
 				h.fire()
 			}
 			h.register(code, define("all")) // while paused
-			resumed, err := planner.Resume(t.Context(), h.store, w)
+			resumed, err := planner.Resume(t.Context(), h.store, planner.Resuming{Workflow: w, Actor: "user:t"})
 			require.NoError(t, err)
-			require.True(t, resumed)
+			require.True(t, resumed.Changed)
 			h.fire()
 			got := h.ledger(w)
 			require.Contains(t, []int{5, 6}, got["skipped paused"], code) // a minute may have begun since
 			require.LessOrEqual(t, got["fired"], 1, code)
 			require.LessOrEqual(t, time.Until(*h.next(w)), time.Minute, code)
-			resumed, err = planner.Resume(t.Context(), h.store, w)
+			resumed, err = planner.Resume(t.Context(), h.store, planner.Resuming{Workflow: w, Actor: "user:t"})
 			require.NoError(t, err)
-			require.False(t, resumed)
+			require.False(t, resumed.Changed)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func TestADelayThatMadeNoRunGoesOn(t *testing.T) {
 	h.fire()
 	require.InDelta(t, 600, time.Until(*h.next(w)).Seconds(), 30)
 	h.back(w, 2*time.Second)
-	_, err := planner.Resume(t.Context(), h.store, w)
+	_, err := planner.Resume(t.Context(), h.store, planner.Resuming{Workflow: w, Actor: "user:t"})
 	require.NoError(t, err)
 	require.InDelta(t, 600, time.Until(*h.next(w)).Seconds(), 30)
 	require.Equal(t, map[string]int{"skipped overlap": 1, "skipped paused": 2}, h.ledger(w))

@@ -112,7 +112,7 @@ func TestDelayedRunsWaitForAPause(t *testing.T) {
 	_, ok, err := h.store.UntilNextDelayed(t.Context())
 	require.NoError(t, err)
 	require.True(t, ok)
-	_, err = planner.Resume(t.Context(), h.store, w)
+	_, err = planner.Resume(t.Context(), h.store, planner.Resuming{Workflow: w, Actor: "user:t"})
 	require.NoError(t, err)
 	h.startDelayed()
 	require.Equal(t, store.DelayedStarted, h.delayed(ids[0]).State)

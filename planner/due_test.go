@@ -3,6 +3,7 @@ package planner_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,6 +26,17 @@ func resolved(s dag.Schedule) dag.Schedule {
 	s.MisfireThreshold = orElse(s.MisfireThreshold, dag.DefaultMisfireThreshold)
 	return s
 }
+
+// holidays is a calendar of dates of November and December 2026.
+func holidays(dates ...int) []store.Calendar {
+	c := store.Calendar{Name: "holidays"}
+	for _, d := range dates {
+		c.Dates = append(c.Dates, time.Date(2026, 11, d, 0, 0, 0, 0, time.UTC))
+	}
+	return []store.Calendar{c}
+}
+
+func use(mode string) []dag.CalendarUse { return []dag.CalendarUse{{Name: "holidays", Mode: mode}} }
 
 func orElse[T comparable](v, otherwise T) T {
 	var zero T
@@ -167,10 +179,11 @@ func TestR006BacklogOfAnySizeTakesBoundedTime(t *testing.T) {
 
 // drawnDue is any schedule with an instant within minutes of noon, decided a while later.
 type drawnDue struct {
-	schedule dag.Schedule
-	next     time.Time
-	now      time.Time
-	paused   bool
+	schedule  dag.Schedule
+	calendars []store.Calendar
+	next      time.Time
+	now       time.Time
+	paused    bool
 }
 
 func drawDue(t *rapid.T) drawnDue {
@@ -188,6 +201,11 @@ func drawDue(t *rapid.T) drawnDue {
 	d.paused = rapid.IntRange(0, 5).Draw(t, "paused") == 0
 	d.next = noon.Add(span("next", 10*time.Minute))
 	d.now = d.next.Add(span("late", time.Hour) - 10*time.Minute)
+	if mode := rapid.SampledFrom([]string{"", "include", "exclude"}).Draw(t, "calendar"); mode != "" {
+		// In this zone the date changes at noon.
+		d.schedule.Timezone, d.schedule.Calendars = "Etc/GMT-12", use(mode)
+		d.calendars = holidays(rapid.SliceOf(rapid.IntRange(30, 31)).Draw(t, "holidays")...)
+	}
 	if rapid.Bool().Draw(t, "bounded") {
 		d.schedule.Start, d.schedule.End = new(noon.Add(span("start", 15*time.Minute))), new(noon.Add(15*time.Minute+span("end", 40*time.Minute)))
 	}
@@ -196,7 +214,9 @@ func drawDue(t *rapid.T) drawnDue {
 
 // expected lists a drawn schedule's instants from its next one to now, by walking.
 func (d drawnDue) expected(t require.TestingT, anchor time.Time) []time.Time {
-	all, err := planner.NextFires(resolved(d.schedule), anchor, d.next.Add(-time.Microsecond), 4000)
+	raw := resolved(d.schedule)
+	raw.Calendars = nil
+	all, err := planner.Timetable{Spec: raw, Anchor: anchor}.Next(d.next.Add(-time.Microsecond), 4000)
 	require.NoError(t, err)
 	for i, at := range all {
 		if at.After(d.now) {
@@ -212,6 +232,8 @@ func (d drawnDue) fate(at time.Time, rank int) string {
 	late := d.now.Sub(at)
 	policy := d.schedule.Late
 	switch {
+	case d.excluded(at):
+		return "skipped calendar"
 	case d.paused:
 		return "skipped paused"
 	case late < time.Duration(policy.MisfireThreshold):
@@ -228,6 +250,15 @@ func (d drawnDue) fate(at time.Time, rank int) string {
 	return "run"
 }
 
+func (d drawnDue) excluded(at time.Time) bool {
+	if d.schedule.Calendars == nil {
+		return false
+	}
+	zone := time.FixedZone("", 12*3600)
+	there := slices.ContainsFunc(d.calendars[0].Dates, func(c time.Time) bool { return c.Format(time.DateOnly) == at.In(zone).Format(time.DateOnly) })
+	return there == (d.schedule.Calendars[0].Mode == "exclude")
+}
+
 // Every expected instant has exactly one fate, and it is the right one; nothing is decided that is not expected or not yet due.
 func TestDueDecidesEveryInstantOnce(t *testing.T) {
 	t.Parallel()
@@ -237,7 +268,7 @@ func TestDueDecidesEveryInstantOnce(t *testing.T) {
 		if drawn.schedule.Start != nil {
 			s.Anchor = *drawn.schedule.Start
 		}
-		s.Paused = drawn.paused
+		s.Paused, s.Calendars = drawn.paused, drawn.calendars
 		d, err := planner.Due(s, drawn.now)
 		require.NoError(rt, err)
 		expected := drawn.expected(rt, s.Anchor)
@@ -253,7 +284,7 @@ func TestDueDecidesEveryInstantOnce(t *testing.T) {
 			}
 			want := drawn.fate(at, rank)
 			require.Equal(rt, []string{want}, fatesOf(d, at), "%s", at)
-			if late := drawn.now.Sub(at); late >= time.Duration(drawn.schedule.MisfireThreshold) {
+			if late := drawn.now.Sub(at); late >= time.Duration(drawn.schedule.MisfireThreshold) && !drawn.excluded(at) {
 				rank++
 			}
 		}

@@ -137,6 +137,16 @@ func (h *house) exec(sql string, args ...any) {
 	require.NoError(h, err)
 }
 
+// launch starts runs in a transaction of its own.
+func (h *house) launch(triggers ...store.Trigger) (out []store.Launched) {
+	h.Helper()
+	require.NoError(h, h.store.InTx(h.Context(), func(tx pgx.Tx) (err error) {
+		out, err = h.launcher.Launch(h.Context(), tx, triggers)
+		return err
+	}))
+	return out
+}
+
 // one reads one value.
 func one[T any](h *house, sql string, args ...any) T {
 	h.Helper()

@@ -78,7 +78,7 @@ func TestRegistrationWakesThePlanner(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	defer h.start(h.planner)()
-	at := one[time.Time](h, "SELECT clock_timestamp() + interval '50 ms'")
+	at := one[time.Time](h, "SELECT clock_timestamp() + interval '500 ms'")
 	h.register("once", schedules("{at: "+at.Format(time.RFC3339Nano)+"}"))
 	h.await(1)
 	require.Nil(t, h.next(one[int64](h, "SELECT id FROM ax.workflows")))

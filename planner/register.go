@@ -47,6 +47,7 @@ type registration struct {
 	namespace int64
 	workflow  store.Registering
 	problems  dag.Problems
+	calendars []store.Calendar
 }
 
 // Register stores a definition and makes it its workflow's current version, with its limits, queues and schedules, all or
@@ -138,31 +139,4 @@ func queuesOf(def *dag.Definition) []string {
 		}
 	}
 	return names
-}
-
-// NextFires lists the next n fires of a schedule after an instant, in its zone; fewer when it ends before. Anchor is where
-// an interval is counted from (S4): the stored schedule's, or the present second for one that is not stored.
-func NextFires(s dag.Schedule, anchor, from time.Time, n int) ([]time.Time, error) {
-	if s.Start != nil {
-		anchor = s.Start.Truncate(tick)
-	}
-	line, err := newTimes(s, anchor)
-	if err != nil {
-		return nil, err
-	}
-	return line.list(from, n), nil
-}
-
-// Undecided lists the first n instants, from one on, that a stored schedule has not decided; next is its next fire, nil when it is
-// over or waits for the end of its run. They are in its zone.
-func Undecided(s dag.Schedule, anchor time.Time, next *time.Time, from time.Time, n int) ([]time.Time, error) {
-	if next == nil {
-		return nil, nil
-	}
-	line, err := newTimes(s, anchor)
-	if err != nil {
-		return nil, err
-	}
-	line.pin(*next)
-	return line.list(latest(*next, from).Add(-tick), n), nil
 }

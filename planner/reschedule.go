@@ -16,6 +16,9 @@ func (r *registration) schedule(ctx context.Context, def *dag.Definition) ([]Upc
 	for _, s := range r.workflow.Schedules {
 		old[s.Name] = s
 	}
+	if err := r.readCalendars(ctx, def); err != nil {
+		return nil, err
+	}
 	next := make([]Upcoming, 0, len(def.Schedules))
 	changed := false
 	for i, spec := range def.Schedules {
@@ -28,7 +31,7 @@ func (r *registration) schedule(ctx context.Context, def *dag.Definition) ([]Upc
 			r.checkFires(i, spec, row)
 		}
 		delete(old, spec.Name)
-		fires, err := Undecided(spec, row.Anchor, row.NextFireAt, r.workflow.Now, upcoming)
+		fires, err := r.timetable(spec, row.Anchor).Undecided(row.NextFireAt, r.workflow.Now, upcoming)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +86,7 @@ func (r *registration) put(ctx context.Context, spec dag.Schedule, old store.Sch
 	if err != nil {
 		return row, err
 	}
-	return row, r.store.AddScheduleSpec(ctx, r.tx, row.ID, r.workflow.Now, row.Spec)
+	return row, r.store.AddScheduleSpec(ctx, r.tx, row, r.workflow.Now)
 }
 
 // sameSpec reports whether a schedule is there already exactly as it should be.
@@ -110,7 +113,7 @@ func (r *registration) aim(ctx context.Context, row *store.Schedule, spec dag.Sc
 		return err
 	}
 	row.Anchor = anchorOf(spec, before, old.Anchor, r.workflow.Now)
-	line, err := newTimes(spec, row.Anchor)
+	line, err := r.timetable(spec, row.Anchor).line()
 	if err != nil {
 		return err
 	}
@@ -121,14 +124,14 @@ func (r *registration) aim(ctx context.Context, row *store.Schedule, spec dag.Sc
 		}
 	}
 	if at, ok := line.next(r.workflow.Now); ok {
-		row.NextFireAt = &at
+		row.NextFireAt = new(line.due(at))
 	}
 	return nil
 }
 
 // settle records what a schedule that is changed or removed still owed.
 func (r *registration) settle(ctx context.Context, old store.Schedule) error {
-	owed, _ := settle(old, r.workflow.Now, store.SkipEdited)
+	owed, _ := settle(r.row(old), r.workflow.Now, store.SkipEdited)
 	return r.store.WriteFires(ctx, r.tx, owed, nil)
 }
 
@@ -141,27 +144,50 @@ func (r *registration) remove(ctx context.Context, s store.Schedule) error {
 	if err := r.store.SetSchedule(ctx, r.tx, s); err != nil {
 		return err
 	}
-	return r.store.AddScheduleSpec(ctx, r.tx, s.ID, r.workflow.Now, nil)
+	return r.store.AddScheduleSpec(ctx, r.tx, s, r.workflow.Now)
 }
 
-// settle is the ledger's row for the instants up to now that a schedule owes and that will never be runs, and its next
-// instant after them. A spec that cannot be read owes nothing that could be told.
-func settle(s store.Schedule, now time.Time, why string) (owed []store.Fire, next *time.Time) {
-	if s.NextFireAt == nil || s.NextFireAt.After(now) {
-		return nil, s.NextFireAt
+// timetable is one of the workflow's schedules.
+func (r *registration) timetable(spec dag.Schedule, anchor time.Time) Timetable {
+	return Timetable{Spec: spec, Anchor: anchor, Calendars: r.calendars, Workflow: r.workflow.ID}
+}
+
+func (r *registration) row(s store.Schedule) rowOf {
+	return rowOf{Schedule: s, workflow: r.workflow.ID, calendars: r.calendars}
+}
+
+// rowOf is a schedule's row with what else its instants depend on.
+type rowOf struct {
+	store.Schedule
+	workflow  int64
+	calendars []store.Calendar
+}
+
+// settle are the ledger's rows for the instants up to now that a schedule owes and that will never be runs, and when it fires next
+// after them. A spec that cannot be read owes nothing that could be told.
+func settle(s rowOf, now time.Time, why string) (owed []store.Fire, next *time.Time) {
+	if s.NextFireAt == nil {
+		return nil, nil
 	}
 	spec, err := decodeSpec(s.Spec)
 	if err != nil {
 		return nil, s.NextFireAt
 	}
-	line, err := newTimes(spec, s.Anchor)
+	line, err := Timetable{Spec: spec, Anchor: s.Anchor, Calendars: s.calendars, Workflow: s.workflow}.line()
 	if err != nil {
 		return nil, s.NextFireAt
 	}
 	line.pin(*s.NextFireAt)
+	first, until := line.instant(*s.NextFireAt), now
+	if why == store.SkipPaused { // what has come and is not due yet is not owed yet
+		until = line.come(now)
+	}
+	if first.After(until) {
+		return nil, s.NextFireAt
+	}
 	d := decider{schedule: s.ID, times: line}
-	d.skip(s.NextFireAt.Add(-tick), now, store.Fire{Result: store.SkippedFire, Reason: why})
-	d.setNext(now)
+	d.skip(first.Add(-tick), until, store.Fire{Result: store.SkippedFire, Reason: why})
+	d.setNext(until)
 	if line.delay > 0 && len(d.Ledger) > 0 {
 		d.Next = new(now.Add(line.delay))
 	}

@@ -6,41 +6,84 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/internal/store"
 )
 
-// Resume lets a paused workflow start by itself again, from now on: what came while it was paused and nobody planned is
-// recorded as skipped, and not made up (S10). False says that it was not paused.
-func Resume(ctx context.Context, s *store.Store, workflow int64) (bool, error) {
-	var changed bool
+// Resuming says how a paused workflow goes on.
+type Resuming struct {
+	Workflow int64
+	Actor    string
+	// Catchup makes up what was skipped in the pause: of each schedule the newest instant, or all up to its limit. Empty and none make up
+	// nothing (S10). A fixed delay has nothing to make up.
+	Catchup dag.Catchup
+	// Launcher makes the runs; it is needed for a Catchup only.
+	Launcher Launcher
+}
+
+// Resumed is what resuming came to.
+type Resumed struct {
+	// Changed is false when the workflow was not paused; then nothing was done.
+	Changed bool
+	// Filled are the ledger's rows of the runs that were made up.
+	Filled []store.Fire
+}
+
+type resuming struct {
+	Resuming
+	store     *store.Store
+	calendars []store.Calendar
+}
+
+// Resume lets a paused workflow start by itself again, from now on: what came while it was paused and nobody planned is recorded as
+// skipped. Delayed runs whose time has come start now (S33).
+func Resume(ctx context.Context, s *store.Store, r Resuming) (Resumed, error) {
+	var out Resumed
 	err := s.InTx(ctx, func(tx pgx.Tx) (err error) {
-		changed, err = resume(ctx, s, tx, workflow)
+		out, err = (&resuming{Resuming: r, store: s}).run(ctx, tx)
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("resume workflow %d: %w", workflow, err)
+		return Resumed{}, fmt.Errorf("resume workflow %d: %w", r.Workflow, err)
 	}
-	return changed, nil
+	return out, nil
 }
 
-func resume(ctx context.Context, s *store.Store, tx pgx.Tx, workflow int64) (bool, error) {
-	scheds, now, err := s.LockSchedules(ctx, tx, workflow)
+func (r *resuming) run(ctx context.Context, tx pgx.Tx) (Resumed, error) {
+	scheds, now, err := r.store.LockSchedules(ctx, tx, r.Workflow)
 	if err != nil {
-		return false, err
+		return Resumed{}, err
 	}
-	changed, err := s.ClearPaused(ctx, tx, workflow)
+	was, changed, err := r.store.ClearPaused(ctx, tx, r.Workflow)
 	if err != nil || !changed {
-		return false, err
+		return Resumed{}, err
+	}
+	if err := r.store.UnparkDelayed(ctx, tx, r.Workflow); err != nil {
+		return Resumed{}, err
+	}
+	if r.calendars, err = r.store.AllCalendars(ctx, tx, was.Namespace); err != nil {
+		return Resumed{}, err
 	}
 	var fires []store.Fire
 	var advances []store.Advance
 	for _, sched := range scheds {
-		owed, next := settle(sched, now, store.SkipPaused)
+		owed, next := settle(rowOf{Schedule: sched, workflow: r.Workflow, calendars: r.calendars}, now, store.SkipPaused)
 		fires = append(fires, owed...)
 		advances = append(advances, store.Advance{Schedule: sched.ID, Next: next})
 	}
-	if err := s.UnparkDelayed(ctx, tx, workflow); err != nil {
-		return false, err
+	out := Resumed{Changed: true}
+	if err := r.store.WriteFires(ctx, tx, fires, advances); err != nil || r.Catchup == "" || r.Catchup == dag.CatchupNone {
+		return out, err
 	}
-	return true, s.WriteFires(ctx, tx, fires, advances)
+	for _, sched := range scheds {
+		if sched.RemovedAt != nil {
+			continue
+		}
+		rows, err := r.fill(ctx, tx, sched, was)
+		if err != nil {
+			return Resumed{}, err
+		}
+		out.Filled = append(out.Filled, rows...)
+	}
+	return out, r.store.WriteFires(ctx, tx, out.Filled, nil)
 }

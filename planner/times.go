@@ -7,6 +7,7 @@ import (
 
 	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/internal/cron"
+	"github.com/ax-run/ax/internal/store"
 )
 
 // tick is how finely the database tells time.
@@ -25,26 +26,78 @@ type times struct {
 
 	anchor     time.Time
 	start, end *time.Time // both are themselves within
+
+	// days are those that the calendars leave; nil is all. Instants of others come too, and are decided as skipped.
+	days *days
+	// jitter bounds the offsets, which seed and name make.
+	jitter time.Duration
+	seed   int64
+	name   string
 }
 
-func newTimes(s dag.Schedule, anchor time.Time) (*times, error) {
+// Timetable is a schedule as its workflow's row has it: what its instants depend on.
+type Timetable struct {
+	Spec dag.Schedule
+	// Anchor is where an interval is counted from (S4).
+	Anchor time.Time
+	// Calendars are those that the spec names, and maybe others.
+	Calendars []store.Calendar
+	// Workflow is 0 for a schedule that is not stored.
+	Workflow int64
+}
+
+// line makes the schedule's instants.
+func (t Timetable) line() (*times, error) {
+	s := t.Spec
 	zone, err := cron.LoadZone(s.Timezone)
 	if err != nil {
 		return nil, fmt.Errorf("read schedule %q: %w", s.Name, err)
 	}
-	t := &times{zone: zone, anchor: anchor, at: toTick(s.At), start: toTick(s.Start), end: toTick(s.End)}
+	l := &times{
+		zone: zone, anchor: t.Anchor, at: toTick(s.At), start: toTick(s.Start), end: toTick(s.End), jitter: time.Duration(s.Jitter), seed: t.Workflow, name: s.Name,
+	}
+	if l.days, err = newDays(s.Calendars, t.Calendars); err != nil {
+		return nil, fmt.Errorf("read schedule %q: %w", s.Name, err)
+	}
 	switch {
 	case s.Cron != "":
-		err = t.follow(s)
+		err = l.follow(s)
 	case s.Every > 0:
-		t.every = time.Duration(s.Every).Truncate(tick)
+		l.every = time.Duration(s.Every).Truncate(tick)
 	case s.Delay > 0:
-		t.delay = time.Duration(s.Delay)
-		t.at = new(anchor.Add(t.delay))
+		l.delay = time.Duration(s.Delay)
+		l.at = new(t.Anchor.Add(l.delay))
 	case s.At == nil:
 		err = fmt.Errorf("read schedule %q: it says neither cron nor every nor delay nor at", s.Name)
 	}
-	return t, err
+	return l, err
+}
+
+// Next lists the next n fires after an instant, in the schedule's zone; fewer when it ends before. Without a stored row, Anchor is the
+// present second.
+func (t Timetable) Next(from time.Time, n int) ([]time.Time, error) {
+	if t.Spec.Start != nil {
+		t.Anchor = anchorOf(t.Spec, nil, t.Anchor, t.Anchor)
+	}
+	line, err := t.line()
+	if err != nil {
+		return nil, err
+	}
+	return line.list(from, n), nil
+}
+
+// Undecided lists the first n fires, from an instant on, that a stored schedule has not decided, in its zone. Due is when it fires next,
+// nil when it is over or waits for the end of its run.
+func (t Timetable) Undecided(due *time.Time, from time.Time, n int) ([]time.Time, error) {
+	if due == nil {
+		return nil, nil
+	}
+	line, err := t.line()
+	if err != nil {
+		return nil, err
+	}
+	line.pin(*due)
+	return line.list(latest(line.instant(*due), from).Add(-tick), n), nil
 }
 
 // pin says when a fixed delay fires, as its row has it; other schedules know that by themselves.
@@ -86,9 +139,19 @@ func (t *times) next(after time.Time) (time.Time, bool) {
 	return at.In(t.zone), true
 }
 
-// list is the first n instants after one.
+// maxExcluded is how many days in a row may be excluded before a list of fires ends.
+const maxExcluded = 4000
+
+// list is the first n instants after one that the calendars do not exclude.
 func (t *times) list(after time.Time, n int) (fires []time.Time) {
-	for at, ok := t.next(after); ok && len(fires) < n; at, ok = t.next(at) {
+	excluded := 0
+	for at, ok := t.next(after); ok && len(fires) < n && excluded < maxExcluded; at, ok = t.next(after) {
+		if after = at; t.excludes(at) {
+			excluded++
+			after = dayOf(at).add(1).begin(t.zone).Add(-tick)
+			continue
+		}
+		excluded = 0
 		fires = append(fires, at)
 	}
 	return fires

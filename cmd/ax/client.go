@@ -47,8 +47,8 @@ func (c *client) pauseWorkflow(ctx context.Context, code, reason string) (w api.
 	return w, c.post(ctx, c.path("workflows", code, "pause"), api.ReasonBody{Reason: reason}, &w)
 }
 
-func (c *client) resumeWorkflow(ctx context.Context, code, reason string) (w api.WorkflowDetail, err error) {
-	return w, c.post(ctx, c.path("workflows", code, "resume"), api.ReasonBody{Reason: reason}, &w)
+func (c *client) resumeWorkflow(ctx context.Context, code string, body api.ResumeBody) (w api.ResumedWorkflow, err error) {
+	return w, c.post(ctx, c.path("workflows", code, "resume"), body, &w)
 }
 
 func (c *client) fires(ctx context.Context, code string, query url.Values, limit int) (api.Page[api.Fire], error) {
@@ -139,11 +139,27 @@ func (c *client) get(ctx context.Context, path string, query url.Values, into an
 }
 
 func (c *client) post(ctx context.Context, path string, body, into any) error {
+	return c.write(ctx, http.MethodPost, path, body, into)
+}
+
+// write sends JSON.
+func (c *client) write(ctx context.Context, method, path string, body, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return fmt.Errorf("write request: %w", err)
 	}
-	return c.do(ctx, request{method: http.MethodPost, path: path, body: text, contentType: "application/json"}, into)
+	return c.do(ctx, request{method: method, path: path, body: text, contentType: "application/json"}, into)
+}
+
+// remove deletes what is at a path; the answer has no body.
+func (c *client) remove(ctx context.Context, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	answer, err := c.send(ctx, request{method: http.MethodDelete, path: path})
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
 }
 
 // do sends a request and reads its answer.

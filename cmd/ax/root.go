@@ -51,6 +51,7 @@ func verbs() []group {
 		{"run", "Run and look:", []func(*call) *cobra.Command{newTrigger, newRuns, newRun, newLogs, newFires, newCancel, newPause, newResume}},
 		{"hand", "Set right by hand:", []func(*call) *cobra.Command{newRerun, newReplay, newMark, newApprove, newHold, newRelease, newDeadLetters}},
 		{"other", "Other:", []func(*call) *cobra.Command{newVersion}},
+		{"times", "Keep times:", []func(*call) *cobra.Command{newCalendars}},
 	}
 }
 

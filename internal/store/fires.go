@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -22,6 +23,12 @@ const (
 	FailedFire FireResult = "failed"
 )
 
+// The kinds of rows: what became of an instant when it came, and a run made for it later, which reads over that (S9).
+const (
+	FireKind = "fire"
+	FillKind = "fill"
+)
+
 // Why a fire was skipped.
 const (
 	SkipPaused  = "paused"
@@ -29,6 +36,8 @@ const (
 	// SkipCatchup is refused by policy or limit, SkipLate beyond the window (S10).
 	SkipCatchup = "catchup"
 	SkipLate    = "late"
+	// SkipCalendar is a date that the schedule's calendars exclude.
+	SkipCalendar = "calendar"
 	// SkipEdited was owed when the schedule was changed or removed.
 	SkipEdited = "edited"
 )
@@ -38,8 +47,10 @@ type Fire struct {
 	Schedule int64
 	At       time.Time
 	// Until is nil for a single fire.
-	Until  *time.Time
-	Count  int
+	Until *time.Time
+	Count int
+	// Kind is FireKind where it is left out.
+	Kind   string
 	Result FireResult
 	Reason string
 	// Run is 0 unless Result is Fired.
@@ -55,6 +66,8 @@ type DueSchedule struct {
 	// Decided is the last instant in the ledger, LastFired the last one that became a run; nil when there is none.
 	// LastFired is not read while the workflow is paused.
 	Decided, LastFired *time.Time
+	// Calendars are those that the spec names.
+	Calendars []Calendar
 }
 
 // ClaimDue claims at most limit schedules whose time has come by the database's clock, and returns that clock's reading.
@@ -69,7 +82,9 @@ func (s *Store) ClaimDue(ctx context.Context, tx pgx.Tx, limit int) ([]DueSchedu
 		return d, row.Scan(&d.ID, &d.Spec, &d.Anchor, &d.NextFireAt, &now)
 	})
 	if err == nil && len(due) > 0 {
-		err = readLedger(ctx, tx, due)
+		if err = readLedger(ctx, tx, due); err == nil {
+			err = readCalendars(ctx, tx, due)
+		}
 	}
 	if err != nil {
 		return nil, now, fmt.Errorf("claim due schedules: %w", err)
@@ -130,6 +145,7 @@ func fireArgs(f []Fire) []any {
 		column(f, func(f *Fire) string { return string(f.Result) }),
 		column(f, func(f *Fire) *string { return orNull(f.Reason) }),
 		column(f, func(f *Fire) *int64 { return orNull(int64(f.Run)) }),
+		column(f, func(f *Fire) string { return cmp.Or(f.Kind, FireKind) }),
 	}
 }
 

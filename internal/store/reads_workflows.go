@@ -15,6 +15,7 @@ import (
 // WorkflowRow is a workflow with its newest version's description and its newest run.
 type WorkflowRow struct {
 	ID           int64
+	Namespace    int64
 	Code         string
 	Version      int
 	Title, Owner string
@@ -81,7 +82,7 @@ func (s *Store) Workflow(ctx context.Context, namespace int64, code string) (Wor
 
 func workflowRow(r db.ListWorkflowsRow) (WorkflowRow, error) {
 	w := WorkflowRow{
-		ID: r.ID, Code: r.Code, Version: int(r.Number), Title: r.Title, Owner: r.Owner, MaxRuns: r.MaxRuns, MaxQueued: r.MaxQueued,
+		ID: r.ID, Namespace: r.NamespaceID, Code: r.Code, Version: int(r.Number), Title: r.Title, Owner: r.Owner, MaxRuns: r.MaxRuns, MaxQueued: r.MaxQueued,
 		PausedAt: r.PausedAt, PausedBy: text(r.PausedBy), PauseReason: text(r.PauseReason), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 		LastRun: RunID(r.LastRun), LastState: r.LastState,
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -88,10 +89,14 @@ func (s *Store) SetSchedule(ctx context.Context, tx pgx.Tx, sched Schedule) erro
 	return nil
 }
 
-// AddScheduleSpec records which spec a schedule has from an instant on; nil is none (S32).
-func (s *Store) AddScheduleSpec(ctx context.Context, tx pgx.Tx, sched int64, from time.Time, spec []byte) error {
-	if err := db.New(tx).AddScheduleSpec(ctx, db.AddScheduleSpecParams{ScheduleID: sched, ValidFrom: from, Spec: spec}); err != nil {
-		return fmt.Errorf("record the spec of schedule %d: %w", sched, err)
+// AddScheduleSpec records which spec a schedule has from an instant on; a schedule that is removed has none (S32).
+func (s *Store) AddScheduleSpec(ctx context.Context, tx pgx.Tx, sched Schedule, from time.Time) error {
+	p := db.AddScheduleSpecParams{ScheduleID: sched.ID, ValidFrom: from}
+	if sched.RemovedAt == nil {
+		p.Spec, p.Anchor = sched.Spec, &sched.Anchor
+	}
+	if err := db.New(tx).AddScheduleSpec(ctx, p); err != nil {
+		return fmt.Errorf("record the spec of schedule %d: %w", sched.ID, err)
 	}
 	return nil
 }
@@ -104,12 +109,21 @@ func (s *Store) NotifySchedules(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
+// Resumed is a workflow whose pause was ended.
+type Resumed struct {
+	PausedAt           time.Time
+	Namespace, Version int64
+}
+
 // ClearPaused lets a workflow start by itself again; false says that it was not paused (S33). The caller has locked its
 // schedules, and says what becomes of what they owe.
-func (s *Store) ClearPaused(ctx context.Context, tx pgx.Tx, workflow int64) (bool, error) {
-	n, err := db.New(tx).ClearPaused(ctx, workflow)
-	if err != nil {
-		return false, fmt.Errorf("clear the pause: %w", err)
+func (s *Store) ClearPaused(ctx context.Context, tx pgx.Tx, workflow int64) (Resumed, bool, error) {
+	r, err := db.New(tx).ClearPaused(ctx, workflow)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Resumed{}, false, nil
 	}
-	return n > 0, nil
+	if err != nil {
+		return Resumed{}, false, fmt.Errorf("clear the pause: %w", err)
+	}
+	return Resumed{PausedAt: r.PausedAt, Namespace: r.NamespaceID, Version: r.VersionID}, true, nil
 }

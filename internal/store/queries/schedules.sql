@@ -17,14 +17,25 @@ INSERT INTO ax.schedules (workflow_id, name, spec, anchor, next_fire_at, delay_u
 UPDATE ax.schedules SET spec = $2, anchor = $3, next_fire_at = $4, removed_at = $5, delay_us = $6 WHERE id = $1;
 
 -- name: AddScheduleSpec :exec
-INSERT INTO ax.schedule_specs (schedule_id, valid_from, spec) VALUES ($1, $2, $3);
+INSERT INTO ax.schedule_specs (schedule_id, valid_from, spec, anchor) VALUES ($1, $2, $3, $4);
 
 -- name: NotifySchedules :exec
 SELECT pg_notify(sqlc.arg(channel)::text, '');
 
--- name: ClearPaused :execrows
-UPDATE ax.workflows SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, updated_at = now()
-WHERE id = $1 AND paused_at IS NOT NULL;
+-- name: ClearPaused :one
+WITH old AS (SELECT p.id, p.paused_at FROM ax.workflows p WHERE p.id = $1 AND p.paused_at IS NOT NULL FOR NO KEY UPDATE)
+UPDATE ax.workflows w SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, updated_at = now() FROM old
+WHERE w.id = old.id RETURNING old.paused_at::timestamptz AS paused_at, w.namespace_id, COALESCE(w.version_id, 0)::bigint AS version_id;
+
+-- name: SpecsOfSchedule :many
+SELECT valid_from, spec, anchor FROM ax.schedule_specs WHERE schedule_id = $1 ORDER BY valid_from;
+
+-- name: PausedFires :many
+-- What a schedule skipped since it was paused, and nothing has made up, newest first.
+SELECT f.scheduled_at, f.until_at, f.count FROM ax.fires f
+WHERE f.schedule_id = @schedule_id AND f.kind = 'fire' AND f.result = 'skipped' AND f.reason = 'paused' AND COALESCE(f.until_at, f.scheduled_at) >= @since::timestamptz
+  AND (f.count > 1 OR NOT EXISTS (SELECT FROM ax.fires m WHERE m.schedule_id = f.schedule_id AND m.scheduled_at = f.scheduled_at AND m.kind = 'fill'))
+ORDER BY f.scheduled_at DESC LIMIT @most;
 
 -- name: MendDelays :execrows
 UPDATE ax.schedules s SET next_fire_at = now() + delay_us * interval '1 microsecond'

@@ -97,7 +97,7 @@ func (q *Queries) ListVersions(ctx context.Context, arg ListVersionsParams) ([]L
 }
 
 const listWorkflows = `-- name: ListWorkflows :many
-SELECT w.id, w.code, v.number, COALESCE(v.definition ->> 'title', '')::text AS title, COALESCE(v.definition ->> 'owner', '')::text AS owner,
+SELECT w.id, w.namespace_id, w.code, v.number, COALESCE(v.definition ->> 'title', '')::text AS title, COALESCE(v.definition ->> 'owner', '')::text AS owner,
     COALESCE(v.definition -> 'tags', '[]')::json AS tags, w.max_runs, w.max_queued, w.paused_at, w.paused_by, w.pause_reason,
     w.created_at, w.updated_at,
     ARRAY(SELECT s.next_fire_at FROM ax.schedules s WHERE s.workflow_id = w.id AND s.next_fire_at IS NOT NULL
@@ -119,6 +119,7 @@ type ListWorkflowsParams struct {
 
 type ListWorkflowsRow struct {
 	ID          int64
+	NamespaceID int64
 	Code        string
 	Number      int32
 	Title       string
@@ -152,6 +153,7 @@ func (q *Queries) ListWorkflows(ctx context.Context, arg ListWorkflowsParams) ([
 		var i ListWorkflowsRow
 		if err := rows.Scan(
 			&i.ID,
+			&i.NamespaceID,
 			&i.Code,
 			&i.Number,
 			&i.Title,

@@ -38,31 +38,43 @@ func (q *Queries) AddSchedule(ctx context.Context, arg AddScheduleParams) (int64
 }
 
 const addScheduleSpec = `-- name: AddScheduleSpec :exec
-INSERT INTO ax.schedule_specs (schedule_id, valid_from, spec) VALUES ($1, $2, $3)
+INSERT INTO ax.schedule_specs (schedule_id, valid_from, spec, anchor) VALUES ($1, $2, $3, $4)
 `
 
 type AddScheduleSpecParams struct {
 	ScheduleID int64
 	ValidFrom  time.Time
 	Spec       []byte
+	Anchor     *time.Time
 }
 
 func (q *Queries) AddScheduleSpec(ctx context.Context, arg AddScheduleSpecParams) error {
-	_, err := q.db.Exec(ctx, addScheduleSpec, arg.ScheduleID, arg.ValidFrom, arg.Spec)
+	_, err := q.db.Exec(ctx, addScheduleSpec,
+		arg.ScheduleID,
+		arg.ValidFrom,
+		arg.Spec,
+		arg.Anchor,
+	)
 	return err
 }
 
-const clearPaused = `-- name: ClearPaused :execrows
-UPDATE ax.workflows SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, updated_at = now()
-WHERE id = $1 AND paused_at IS NOT NULL
+const clearPaused = `-- name: ClearPaused :one
+WITH old AS (SELECT p.id, p.paused_at FROM ax.workflows p WHERE p.id = $1 AND p.paused_at IS NOT NULL FOR NO KEY UPDATE)
+UPDATE ax.workflows w SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, updated_at = now() FROM old
+WHERE w.id = old.id RETURNING old.paused_at::timestamptz AS paused_at, w.namespace_id, COALESCE(w.version_id, 0)::bigint AS version_id
 `
 
-func (q *Queries) ClearPaused(ctx context.Context, id int64) (int64, error) {
-	result, err := q.db.Exec(ctx, clearPaused, id)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
+type ClearPausedRow struct {
+	PausedAt    time.Time
+	NamespaceID int64
+	VersionID   int64
+}
+
+func (q *Queries) ClearPaused(ctx context.Context, id int64) (ClearPausedRow, error) {
+	row := q.db.QueryRow(ctx, clearPaused, id)
+	var i ClearPausedRow
+	err := row.Scan(&i.PausedAt, &i.NamespaceID, &i.VersionID)
+	return i, err
 }
 
 const clock = `-- name: Clock :one
@@ -142,6 +154,46 @@ func (q *Queries) NotifySchedules(ctx context.Context, channel string) error {
 	return err
 }
 
+const pausedFires = `-- name: PausedFires :many
+SELECT f.scheduled_at, f.until_at, f.count FROM ax.fires f
+WHERE f.schedule_id = $1 AND f.kind = 'fire' AND f.result = 'skipped' AND f.reason = 'paused' AND COALESCE(f.until_at, f.scheduled_at) >= $2::timestamptz
+  AND (f.count > 1 OR NOT EXISTS (SELECT FROM ax.fires m WHERE m.schedule_id = f.schedule_id AND m.scheduled_at = f.scheduled_at AND m.kind = 'fill'))
+ORDER BY f.scheduled_at DESC LIMIT $3
+`
+
+type PausedFiresParams struct {
+	ScheduleID int64
+	Since      time.Time
+	Most       int32
+}
+
+type PausedFiresRow struct {
+	ScheduledAt time.Time
+	UntilAt     *time.Time
+	Count       int32
+}
+
+// What a schedule skipped since it was paused, and nothing has made up, newest first.
+func (q *Queries) PausedFires(ctx context.Context, arg PausedFiresParams) ([]PausedFiresRow, error) {
+	rows, err := q.db.Query(ctx, pausedFires, arg.ScheduleID, arg.Since, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PausedFiresRow
+	for rows.Next() {
+		var i PausedFiresRow
+		if err := rows.Scan(&i.ScheduledAt, &i.UntilAt, &i.Count); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const runOfSchedule = `-- name: RunOfSchedule :one
 SELECT EXISTS (
     SELECT FROM (SELECT l.run_id FROM ax.fires l WHERE l.schedule_id = $1 AND l.kind = 'fire' AND l.result = 'fired' ORDER BY l.scheduled_at DESC LIMIT 1) f
@@ -179,4 +231,34 @@ func (q *Queries) SetSchedule(ctx context.Context, arg SetScheduleParams) error 
 		arg.DelayUs,
 	)
 	return err
+}
+
+const specsOfSchedule = `-- name: SpecsOfSchedule :many
+SELECT valid_from, spec, anchor FROM ax.schedule_specs WHERE schedule_id = $1 ORDER BY valid_from
+`
+
+type SpecsOfScheduleRow struct {
+	ValidFrom time.Time
+	Spec      []byte
+	Anchor    *time.Time
+}
+
+func (q *Queries) SpecsOfSchedule(ctx context.Context, scheduleID int64) ([]SpecsOfScheduleRow, error) {
+	rows, err := q.db.Query(ctx, specsOfSchedule, scheduleID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SpecsOfScheduleRow
+	for rows.Next() {
+		var i SpecsOfScheduleRow
+		if err := rows.Scan(&i.ValidFrom, &i.Spec, &i.Anchor); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
