@@ -15,6 +15,7 @@ import (
 type Fire struct {
 	Schedule    string     `json:"schedule"`
 	ScheduledAt time.Time  `json:"scheduled_at"`
+	Timezone    string     `json:"timezone,omitempty" doc:"The schedule's zone; absent for one that is no more."`
 	Until       *time.Time `json:"until,omitempty" doc:"The last instant of a stretch."`
 	Count       int        `json:"count" doc:"How many instants the row is for."`
 	Kind        string     `json:"kind,omitempty" doc:"fire, or fill for an instant that was made up later."`
@@ -61,7 +62,11 @@ func (a *API) listFires(ctx context.Context, in *listFiresInput) (*body[Page[Fir
 	if err != nil {
 		return nil, err
 	}
-	fires, err := a.expected(ctx, w, in.From, mark)
+	schedules, err := a.Store.Schedules(ctx, w.ID)
+	if err != nil {
+		return nil, err
+	}
+	fires, err := a.expected(ctx, w, schedules, expectedSpan{in.From, mark})
 	if err != nil {
 		return nil, err
 	}
@@ -69,28 +74,49 @@ func (a *API) listFires(ctx context.Context, in *listFiresInput) (*body[Page[Fir
 		fires = append(fires, fireView(r))
 	}
 	slices.SortStableFunc(fires, newestFire)
+	if err := setZones(fires, schedules); err != nil {
+		return nil, err
+	}
 	return answerOf(paged(fires, in.Limit, func(f Fire) Fire { return f }, func(f Fire) store.FireMark {
 		return store.FireMark{At: f.ScheduledAt, Schedule: f.scheduleID, Kind: f.Kind}
 	}))
+}
+
+// setZones tells the zone of each fire's schedule.
+func setZones(fires []Fire, schedules []store.ScheduleRow) error {
+	zones := make(map[int64]string, len(schedules))
+	for _, row := range schedules {
+		spec, err := specOf(row)
+		if err != nil {
+			return err
+		}
+		zones[row.ID] = spec.Timezone
+	}
+	for i := range fires {
+		fires[i].Timezone = zones[fires[i].scheduleID]
+	}
+	return nil
 }
 
 func newestFire(a, b Fire) int {
 	return cmp.Or(b.ScheduledAt.Compare(a.ScheduledAt), cmp.Compare(b.scheduleID, a.scheduleID), cmp.Compare(b.Kind, a.Kind))
 }
 
+// expectedSpan is from an instant on to a place in the order of fires.
+type expectedSpan struct {
+	from   time.Time
+	before store.FireMark
+}
+
 // expected computes the instants that are not in the ledger yet and lie before a mark: the nearest ones.
-func (a *API) expected(ctx context.Context, w store.WorkflowRow, from time.Time, before store.FireMark) ([]Fire, error) {
-	schedules, err := a.Store.Schedules(ctx, w.ID)
-	if err != nil {
-		return nil, err
-	}
+func (a *API) expected(ctx context.Context, w store.WorkflowRow, schedules []store.ScheduleRow, span expectedSpan) ([]Fire, error) {
 	tables, err := a.timetables(ctx, w, schedules)
 	if err != nil {
 		return nil, err
 	}
 	var fires []Fire
 	for i, row := range schedules {
-		instants, err := tables[i].Undecided(row.NextFireAt, from, maxExpected)
+		instants, err := tables[i].Undecided(row.NextFireAt, span.from, maxExpected)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +130,7 @@ func (a *API) expected(ctx context.Context, w store.WorkflowRow, from time.Time,
 	}
 	slices.SortStableFunc(fires, func(a, b Fire) int { return newestFire(b, a) })
 	fires = fires[:min(len(fires), maxExpected)]
-	place := Fire{ScheduledAt: before.At, scheduleID: before.Schedule, Kind: before.Kind}
+	place := Fire{ScheduledAt: span.before.At, scheduleID: span.before.Schedule, Kind: span.before.Kind}
 	return slices.DeleteFunc(fires, func(f Fire) bool { return newestFire(f, place) <= 0 }), nil
 }
 

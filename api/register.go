@@ -21,6 +21,7 @@ type Registered struct {
 	Digest   string          `json:"digest" doc:"SHA-256 of the content, in hexadecimal."`
 	Created  bool            `json:"created" doc:"Whether the content makes a new version."`
 	DryRun   bool            `json:"dry_run,omitempty" doc:"Nothing was stored."`
+	Paused   *Pause          `json:"paused,omitempty" doc:"Present while the workflow is paused, so that its schedules start nothing."`
 	Warnings []ProblemDetail `json:"warnings" nullable:"false"`
 	Upcoming []Upcoming      `json:"upcoming" nullable:"false"`
 }
@@ -73,7 +74,9 @@ func (a *API) register(ctx context.Context, in *registerInput) (*registerOutput,
 		}
 		out.Upcoming[i] = upcomingView(n.Schedule, zone, n.Fires)
 	}
-	return registerAnswer(out, nil)
+	w, err := a.workflow(ctx, in.OfWorkflow)
+	out.Paused = pauseView(w)
+	return registerAnswer(out, err)
 }
 
 // rehearse says what a registration would come to.
@@ -105,6 +108,7 @@ func (a *API) rehearse(ctx context.Context, in *registerInput, g *dag.Graph, out
 	if err != nil {
 		return err
 	}
+	out.Paused = pauseView(w)
 	digest := g.Digest()
 	known, err := a.Store.VersionByDigest(ctx, w.ID, digest[:])
 	if errors.Is(err, store.ErrNotFound) {

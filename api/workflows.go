@@ -211,11 +211,17 @@ func workflowView(w store.WorkflowRow) Workflow {
 		Workflow: w.Code, Version: w.Version, Title: w.Title, Owner: w.Owner, Tags: w.Tags, MaxRuns: w.MaxRuns, MaxQueued: w.MaxQueued,
 		NextFireAt: utcOr(w.NextFireAt), CreatedAt: utc(w.CreatedAt), UpdatedAt: utc(w.UpdatedAt),
 	}
-	if w.PausedAt != nil {
-		v.Paused = &Pause{At: utc(*w.PausedAt), By: w.PausedBy, Reason: w.PauseReason}
-	}
+	v.Paused = pauseView(w)
 	if w.LastRun != 0 {
 		v.LastRun = &LastRun{ID: w.LastRun.String(), State: w.LastState}
 	}
 	return v
+}
+
+// pauseView says how a workflow is paused; nil for one that is not.
+func pauseView(w store.WorkflowRow) *Pause {
+	if w.PausedAt == nil {
+		return nil
+	}
+	return &Pause{At: utc(*w.PausedAt), By: w.PausedBy, Reason: w.PauseReason}
 }

@@ -131,6 +131,9 @@ func (c *call) appliedText(done []applied) string {
 		}
 		t.add(plain(a.Workflow), plain(version), changeCell(a.Registered), plain(a.File))
 		next.WriteString(c.upcomingText(a.Registered))
+		if a.Paused != nil {
+			fmt.Fprintf(&next, "\n%s is %s: its schedules start nothing until `ax resume %s`\n", a.Workflow, pausedText(a.Paused), a.Workflow)
+		}
 	}
 	if len(t.rows) == 0 {
 		return ""

@@ -29,6 +29,10 @@ func newClient(server, token, namespace string) *client {
 	return &client{server: server, token: token, namespace: namespace, http: &http.Client{}}
 }
 
+func (c *client) workflows(ctx context.Context, limit int) (api.Page[api.Workflow], error) {
+	return pages[api.Workflow](ctx, c, c.path("workflows"), nil, limit)
+}
+
 func (c *client) workflow(ctx context.Context, code string) (w api.WorkflowDetail, err error) {
 	return w, c.get(ctx, c.path("workflows", code), nil, &w)
 }

@@ -46,9 +46,9 @@ func newFires(c *call) *cobra.Command {
 func (c *call) firesTable(page api.Page[api.Fire]) string {
 	t := table{header: []string{"SCHEDULED", "SCHEDULE", "RESULT", "COUNT", "RUN", "REASON"}}
 	for _, f := range page.Items {
-		at := c.timeText(&f.ScheduledAt)
+		at := c.timeIn(&f.ScheduledAt, f.Timezone)
 		if f.Until != nil {
-			at += " – " + c.timeText(f.Until)
+			at += " – " + c.timeIn(f.Until, f.Timezone)
 		}
 		result := stateCell(f.Result)
 		if f.Kind == "fill" {

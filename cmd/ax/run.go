@@ -92,10 +92,10 @@ func (c *call) runText(r api.RunDetail) string {
 		[2]cell{{"state", faint}, state},
 		field("canceled", canceledText(r.Run)),
 		field("waits for", blocked),
-		field("date", fmt.Sprintf("%s (%s)", r.LogicalDate, c.timeText(&r.ScheduledAt))),
+		field("date", fmt.Sprintf("%s (%s)", r.LogicalDate, c.timeIn(&r.ScheduledAt, r.Timezone))),
 		field("trigger", strings.TrimSpace(r.Trigger+" "+r.Schedule)+" by "+r.Actor),
 		field("params", shorten(params)),
-		field("started", c.timeText(r.StartedAt)),
+		field("started", c.timeIn(r.StartedAt, r.Timezone)),
 		field("took", millisText(r.DurationMS)))
 }
 

@@ -96,7 +96,7 @@ func (c *call) runsTable(page api.Page[api.Run]) string {
 	t := table{header: []string{"RUN", "WORKFLOW", "VERSION", "STATE", "DATE", "TRIGGER", "CREATED", "TOOK", "NOTE"}}
 	for _, r := range page.Items {
 		t.add(plain(r.ID), plain(r.Workflow), plain(strconv.Itoa(r.Version)), stateCell(r.State), plain(r.LogicalDate), plain(r.Trigger),
-			plain(c.timeText(&r.CreatedAt)), plain(millisText(r.DurationMS)), plain(runNote(r)))
+			plain(c.timeIn(&r.CreatedAt, r.Timezone)), plain(millisText(r.DurationMS)), plain(runNote(r)))
 	}
 	text := t.render(c.colour)
 	if page.NextCursor != "" {

@@ -133,7 +133,7 @@ func (c *call) triggered(ctx context.Context, client *client, run api.RunDetail,
 	}
 	return c.show(run, func() string {
 		if run.RunAt != nil {
-			return fmt.Sprintf("run %s of %s starts at %s: `ax cancel %s` calls it off\n", run.ID, run.Workflow, c.timeText(run.RunAt), run.ID)
+			return fmt.Sprintf("run %s of %s starts at %s: `ax cancel %s` calls it off\n", run.ID, run.Workflow, c.timeIn(run.RunAt, run.Timezone), run.ID)
 		}
 		return fmt.Sprintf("started run %s of %s: look at it with `ax run %s`\n", run.ID, run.Workflow, run.ID)
 	})

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/ax-run/ax/internal/cron"
 )
 
 // stateColour is the colour of a state's word.
@@ -61,6 +63,15 @@ func (c *call) timeText(at *time.Time) string {
 		return ""
 	}
 	return at.In(c.zone).Format(shownTime)
+}
+
+// timeIn is an instant in a zone, which it names; in the terminal's own where the zone is not known.
+func (c *call) timeIn(at *time.Time, zone string) string {
+	there, err := cron.LoadZone(zone)
+	if err != nil || at == nil || at.IsZero() {
+		return c.timeText(at)
+	}
+	return at.In(there).Format(shownTime) + " " + zone
 }
 
 // maxNote is how long a note in a table may be; the rest is in the JSON.

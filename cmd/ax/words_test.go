@@ -45,7 +45,7 @@ func someRun() api.RunDetail {
 	return api.RunDetail{
 		Run: api.Run{
 			ID: "38hcj", Workflow: "report.daily", Version: 3, State: "succeeded", Warnings: 2, Trigger: "schedule", Schedule: "nightly", Actor: "planner",
-			ScheduledAt: *moment(0), LogicalDate: "2026-11-30", CreatedAt: *moment(1), StartedAt: moment(2), FinishedAt: moment(65), DurationMS: new(int64(63_000)),
+			ScheduledAt: *moment(0), Timezone: "Asia/Shanghai", LogicalDate: "2026-11-30", CreatedAt: *moment(1), StartedAt: moment(2), FinishedAt: moment(65), DurationMS: new(int64(63_000)),
 		},
 		Params: api.Object(`{"region":"cn"}`),
 	}
