@@ -24,6 +24,10 @@ type Options struct {
 	FailFast bool
 	// Inputs are handed to the bodies.
 	Inputs *rapid.Generator[map[string]any]
+	// Works are what nodes do that neither branch nor split; nil ones have bodies.
+	Works *rapid.Generator[*dag.Work]
+	// Pools are those that nodes with bodies may use.
+	Pools []string
 }
 
 // AllRules are the trigger rules.
@@ -71,12 +75,25 @@ func Draw(t *rapid.T, o Options) Shape {
 		if o.Rich {
 			o.expressions(t, nodes, i)
 		}
+		o.work(t, &nodes[i])
 	}
 	s, err := New(o.Definition, nodes)
 	if err != nil {
 		t.Fatalf("a drawn workflow is not sound: %v", err)
 	}
 	return s
+}
+
+// work draws what a node does that does nothing special yet, and the pools of one with a body.
+func (o Options) work(t *rapid.T, n *Node) {
+	if o.Works != nil && !n.Branches && !n.Splits {
+		n.Work = o.Works.Draw(t, "work")
+	}
+	for _, name := range o.Pools {
+		if n.Work == nil && !n.Branches && rapid.IntRange(0, 4).Draw(t, "pool") == 0 {
+			n.Pools = append(n.Pools, dag.PoolUse{Pool: name, Weight: rapid.IntRange(1, 2).Draw(t, "weight")})
+		}
+	}
 }
 
 // fitting are the rules that a node with so many parents may have.

@@ -31,6 +31,10 @@ type Node struct {
 	Policy
 	// Inputs are handed to its body.
 	Inputs map[string]any
+	// Work is what it does instead of the handler "act", which gets its inputs; nil for that.
+	Work *dag.Work
+	// Pools are those it uses.
+	Pools []dag.PoolUse
 }
 
 // Answer is what the expressions of a node say.
@@ -141,7 +145,7 @@ func (n Node) define(nodes []Node, children []int) *dag.Node {
 	delay, exact := dag.Duration(n.Delay), 0.0
 	out := &dag.Node{
 		Work: dag.Work{Handler: "act"}, Inputs: n.Inputs,
-		Flow: dag.Flow{TriggerRule: n.Rule, Finally: n.Finally},
+		Flow: dag.Flow{TriggerRule: n.Rule, Finally: n.Finally}, Placement: dag.Placement{Pools: n.Pools},
 		Policy: dag.Policy{OnFailure: n.OnFailure, Idempotent: &n.Repeatable, Retry: &dag.Retry{
 			MaxAttempts: n.MaxAttempts, MaxLost: &n.MaxLost, Backoff: dag.BackoffFixed, Delay: &delay, Jitter: &exact,
 		}},
@@ -160,6 +164,8 @@ func (n Node) define(nodes []Node, children []int) *dag.Node {
 		out.Work, out.Inputs = dag.Work{Branch: n.branch(nodes, children)}, nil
 	case n.Splits:
 		out.ForEach, out.Success, out.FailFast = n.list(), n.Success.text(), n.FailFast
+	case n.Work != nil:
+		out.Work, out.Inputs = *n.Work, nil
 	}
 	return out
 }

@@ -52,3 +52,11 @@ func (s Shape) Answer(i, generation int) Answer {
 	all := s.Nodes[i].Answers
 	return all[(generation-1)%len(all)]
 }
+
+// Generations is the sum of the generations of all nodes: it rises whenever one is begun anew.
+func (r *Twin) Generations() (sum int) {
+	for i := range r.Snapshot.Nodes {
+		sum += r.Snapshot.Nodes[i].Generation
+	}
+	return sum
+}
