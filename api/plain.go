@@ -27,6 +27,7 @@ func (a *API) plainRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /openapi.json", a.static("application/openapi+json", committedOpenAPI))
 	mux.HandleFunc("GET /docs", a.static("text/html; charset=utf-8", docsPage))
 	mux.HandleFunc("GET "+prefix+"/schemas/workflow.json", a.static("application/schema+json", dag.Schema()))
+	mux.Handle("GET /{$}", http.RedirectHandler("/docs", http.StatusFound))
 	mux.HandleFunc("/", a.unknownRoute(mux))
 }
 

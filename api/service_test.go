@@ -103,6 +103,7 @@ func TestPagesOfTheAPIItself(t *testing.T) {
 	document := b.get("/openapi.json").is(http.StatusOK)
 	require.Contains(t, document.text, `"openapi": "3.1.0"`)
 	docs := b.get("/docs").is(http.StatusOK)
+	require.Equal(t, docs.text, b.get("/").is(http.StatusOK).text, "the root leads to the page")
 	require.NotContains(t, docs.text, "https://", "everything is served from here")
 	require.Contains(t, b.get("/api/v1/schemas/workflow.json").is(http.StatusOK).text, "$schema")
 }
