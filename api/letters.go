@@ -26,7 +26,7 @@ type DeadLetter struct {
 	Params      Object     `json:"params,omitempty" doc:"The run's parameters, when they are short; the run has all of them."`
 	CreatedAt   time.Time  `json:"created_at"`
 	ResolvedAt  *time.Time `json:"resolved_at,omitempty"`
-	Resolution  string     `json:"resolution,omitempty" enum:"rerun,replay,dismissed"`
+	Resolution  string     `json:"resolution,omitempty" enum:"rerun,marked,replay,dismissed"`
 	ResolvedBy  string     `json:"resolved_by,omitempty"`
 	Note        string     `json:"note,omitempty" doc:"Why it was dismissed, or what answered it."`
 }

@@ -69,7 +69,8 @@ func TestDeadLettersAreListedAndReplayed(t *testing.T) {
 		l.until(run, "succeeded")
 	}
 	require.Empty(t, l.letters(""))
-	require.Equal(t, "rerun", l.letters("?resolved=true&workflow=split")[0].Resolution)
+	answered := l.letters("?resolved=true&workflow=split")[0]
+	require.Equal(t, []string{"rerun", "user:local"}, []string{answered.Resolution, answered.ResolvedBy})
 }
 
 func TestDeadLettersAreDismissed(t *testing.T) {

@@ -141,7 +141,7 @@ func (m *movement) reset(r *moving, s *progress.Reset) {
 		rec.Actor, rec.Note = r.acts[0].act.Actor, r.acts[0].act.Note
 	}
 	m.changes.Records = append(m.changes.Records, rec)
-	m.changes.Resolved = append(m.changes.Resolved, rec.Attempt)
+	m.changes.Resolved = append(m.changes.Resolved, rec)
 }
 
 // withdraw takes back what the same movement made due or sent elsewhere: what ends before it is stored leaves no live row.

@@ -94,8 +94,8 @@ type Changes struct {
 	Runs    []RunChange
 	// Expansions are written as they are; one with Total 0 keeps the shards of the generation before.
 	Expansions []Expansion
-	// Resolved are generations begun anew: the open dead letters of the nodes are answered by that.
-	Resolved []Attempt
+	// Resolved are rows that begin generations anew: the open dead letters of the nodes are answered by that.
+	Resolved []Record
 	// Signals tell parents of children that ended.
 	Signals []Signal
 	// Intents are consumed.
@@ -125,9 +125,9 @@ func (s *Store) Apply(ctx context.Context, tx pgx.Tx, c Changes) error {
 		b.Queue(moves["expand"], expansionArgs(c.Expansions)...)
 	}
 	if len(c.Resolved) > 0 {
-		b.Queue(`UPDATE ax.dead_letters d SET resolved_at = now(), resolution = 'rerun'
-			FROM unnest($1::bigint[], $2::text[], $3::int[]) AS t (run_id, node, shard)
-			WHERE d.run_id = t.run_id AND d.node = t.node AND d.shard = t.shard AND d.resolved_at IS NULL`, attemptKeys(c.Resolved)...)
+		b.Queue(`UPDATE ax.dead_letters d SET resolved_at = now(), resolution = t.how, resolved_by = t.actor, note = t.note
+			FROM unnest($1::bigint[], $2::text[], $3::int[], $4::text[], $5::text[], $6::text[]) AS t (run_id, node, shard, how, actor, note)
+			WHERE d.run_id = t.run_id AND d.node = t.node AND d.shard = t.shard AND d.resolved_at IS NULL`, resolvedArgs(c.Resolved)...)
 	}
 	if len(c.Signals) > 0 {
 		b.Queue(`WITH s AS (INSERT INTO ax.signals (parent, child_id) SELECT * FROM unnest($1::text[], $2::bigint[]) ON CONFLICT DO NOTHING)
@@ -161,6 +161,13 @@ func expansionArgs(e []Expansion) []any {
 		column(e, func(e *Expansion) int32 { return int32(e.Total) }),
 		column(e, func(e *Expansion) *string { return jsonText(e.Items) }),
 	}
+}
+
+func resolvedArgs(r []Record) []any {
+	return append(attemptNumbers(r, func(r *Record) *Attempt { return &r.Attempt })[:3],
+		column(r, func(r *Record) string { return r.Reason }),
+		column(r, func(r *Record) string { return r.Actor }),
+		column(r, func(r *Record) *string { return orNull(r.Note) }))
 }
 
 func attemptKeys(a []Attempt) []any {

@@ -26,7 +26,7 @@ type Letter struct {
 	Resolution Resolution
 }
 
-// Resolution is how a dead letter was answered: rerun, replay or dismissed, and by whom.
+// Resolution is how a dead letter was answered: rerun, marked, replay or dismissed, and by whom.
 type Resolution struct{ How, Actor, Note string }
 
 // LetterMark is a place in the list of dead letters.
