@@ -22,7 +22,7 @@ import (
 	"github.com/ax-run/ax/internal/store"
 )
 
-// crashWorkflow passes every moment: a fan-in over both paths, a retried failure, a tolerated one, and a finally node.
+// crashWorkflow passes every moment: a fan-in over both paths, a retried failure, a tolerated one, a pool, and a finally node.
 const crashWorkflow = `
 workflow: crash
 nodes:
@@ -32,7 +32,7 @@ nodes:
   d: {handler: write, needs: [b, c]}
   e: {handler: flaky, needs: [d], retry: {backoff: fixed, delay: 0s}}
   f: {handler: broken, needs: [e], on_failure: skip}
-  g: {handler: write, needs: [f]}
+  g: {handler: write, needs: [f], pool: narrow}
   z: {handler: write, finally: true}
 `
 
@@ -129,9 +129,9 @@ func crashHandlers(file string) map[string]Executor {
 // wants the run to end as it would have, with nothing lost, doubled or skipped.
 func TestKillAtEveryMoment(t *testing.T) {
 	t.Parallel()
-	for _, at := range []moment{atLaunch, atFetch, atBody, atMove, atFastHalf, atHalf, atApplied, atCommitted, atTold} {
+	for _, at := range []moment{atLaunch, atFetch, atBody, atMove, atFastHalf, atHalf, atApplied, atCommitted, atTold, atAdmit} {
 		for _, nth := range []int{1, 3} {
-			if at == atLaunch && nth > 1 || at == atFastHalf && nth > 1 {
+			if at == atLaunch && nth > 1 || at == atFastHalf && nth > 1 || at == atAdmit && nth > 1 {
 				continue // they come once
 			}
 			t.Run(fmt.Sprintf("%s, %d", at, nth), func(t *testing.T) {
@@ -149,6 +149,7 @@ func killAt(t *testing.T, at moment, nth int) {
 	t.Cleanup(pool.Close)
 	b := &bed{T: t, pool: pool, store: store.New(pool)}
 	version := b.register(crashWorkflow)
+	narrow := b.setPool("narrow", slots(1))
 	file := filepath.Join(t.TempDir(), "bodies")
 
 	launch := strconv.FormatInt(version, 10)
@@ -168,6 +169,7 @@ func killAt(t *testing.T, at moment, nth int) {
 	b.until("nothing is left", func() bool {
 		return b.count("SELECT (SELECT count(*) FROM ax_river.river_job) + (SELECT count(*) FROM ax.held)") == 0
 	})
+	b.free(narrow)
 	stop()
 	require.Error(t, next.Wait(), "it works until it is killed")
 	b.asItWouldHaveBeen(file)

@@ -51,6 +51,7 @@ func (i *incarnation) one(claim store.Claim, kind string, mayGoOn bool) (next *s
 	f.took, f.outcome = time.Since(began), body.outcome.checked()
 	i.noteSlots(body, &f.claim)
 	if body.silent {
+		i.giveUp(ctx, f)
 		i.letStop(body, f, false)
 		return nil, ""
 	}

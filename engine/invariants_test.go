@@ -123,6 +123,14 @@ var invariants = []struct{ rule, what, of string }{
 	{"I6 more runs than the limit", "run.workflow_id, run.key, count(*)",
 		`FROM run JOIN ax.workflows w ON w.id = run.workflow_id WHERE run.limited AND run.state = 'running'
 		GROUP BY run.workflow_id, run.key, w.max_runs HAVING count(*) > w.max_runs`},
+	{"I6 a pool holds more than it has", "p.name, p.slots, sum(s.weight)",
+		"FROM ax.pools p JOIN ax.slots s ON s.namespace_id = p.namespace_id AND s.pool = p.name GROUP BY p.namespace_id, p.name HAVING sum(s.weight) > p.slots"},
+	{"I6 a slot is held by nobody", "s.run_id, s.node, s.shard, s.attempt",
+		`FROM ax.slots s LEFT JOIN live l USING (run_id, node, shard, generation, attempt)
+		LEFT JOIN ax.held h ON h.run_id = l.run_id AND h.node = l.node AND h.shard = l.shard AND h.kind <> 'remote'
+		WHERE s.stopping_until IS NULL AND (l.run_id IS NULL OR h.run_id IS NOT NULL)`},
+	{"I6 a job needs slots and has none", "j.args", `FROM ax_river.river_job j WHERE j.metadata ? 'demand'
+		AND NOT EXISTS (SELECT FROM ax.slots s WHERE j.args = ax.job_args(s.run_id, s.node, s.shard, s.generation, s.attempt))`},
 	{"I7 a run has ended before its node", "m.run_id, m.node",
 		`FROM member m JOIN run ON run.id = m.run_id LEFT JOIN whole n ON n.run_id = m.run_id AND n.node = m.node
 		WHERE run.terminal AND run.state <> 'skipped' AND n.terminal IS NOT TRUE`},

@@ -111,8 +111,12 @@ func (i *incarnation) serveNewQueues(ctx context.Context) error {
 
 // lose ends an attempt whose worker is gone; where it goes next is the rules' affair (S16).
 func (e *Engine) lose(ctx context.Context, c store.Claim) {
-	e.report(ctx, &finished{claim: c, outcome: Outcome{Err: &progress.Error{Class: progress.Lost, Code: codeLost,
-		Message: "the worker that ran it is gone"}}})
+	e.report(ctx, &finished{claim: c, outcome: lost()})
+}
+
+// lost is how an attempt ends whose worker is gone.
+func lost() Outcome {
+	return Outcome{Err: &progress.Error{Class: progress.Lost, Code: codeLost, Message: "the worker that ran it is gone"}}
 }
 
 // report hands a thing to the completer; what cannot be stored now is found again by the next look.

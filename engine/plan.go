@@ -17,7 +17,7 @@ type plan struct {
 	source   store.VersionSource
 	graph    *dag.Graph
 	arrivals *progress.Arrivals
-	// undecided means that what starts with a run is not just its roots' jobs.
+	// undecided means that what starts with a run is not just its roots' first attempts.
 	undecided bool
 	// places say where each node's job goes, demands which pools it needs.
 	places  []store.Place
@@ -63,7 +63,7 @@ func (p *plans) load(ctx context.Context, version int64) (*plan, error) {
 	}
 	made := &plan{version: version, source: source, graph: graph, arrivals: progress.NewArrivals(graph)}
 	for _, i := range progress.Roots(graph) {
-		made.undecided = made.undecided || graph.At(i).Special()
+		made.undecided = made.undecided || graph.At(i).Undecided()
 	}
 	made.undecided = made.undecided || graph.Ordinary() == 0
 	for i := range graph.Len() {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -29,6 +30,21 @@ func (b *bed) setPool(name string, spec store.PoolSpec) store.PoolKey {
 }
 
 func slots(n int) store.PoolSpec { return store.PoolSpec{Slots: &n} }
+
+// startWith starts one more engine.
+func (b *bed) startWith(c Config) *Engine {
+	b.Helper()
+	c.Pool, c.Logger = b.pool, slog.New(slog.NewTextHandler(b.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	e, err := New(c)
+	require.NoError(b, err)
+	require.NoError(b, e.Start(b.Context()))
+	b.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		require.NoError(b, e.Stop(ctx))
+	})
+	return e
+}
 
 // use is what a pool has in use and how many nodes wait for it.
 func (b *bed) use(key store.PoolKey) (used, waiting int) {
@@ -165,8 +181,11 @@ func TestR048EveryEndGivesTheSlotBack(t *testing.T) {
 func TestStoppingBodyHoldsItsSlot(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	b := newBed(t, map[string]Executor{"deaf": ExecutorFunc(func(context.Context, *Task) Outcome { <-release; return Outcome{} }), "ok": succeed})
-	b.engine.timings.Grace = time.Minute
+	b := newBed(t, nil)
+	patient := quick
+	patient.Grace = time.Minute
+	b.startWith(Config{Timings: patient, Worker: &WorkerConfig{Name: "patient", Handlers: map[string]Executor{
+		"deaf": ExecutorFunc(func(context.Context, *Task) Outcome { <-release; return Outcome{} })}}})
 	one := b.setPool("one", slots(1))
 	run := b.launch(b.register("workflow: deaf\nnodes: {a: {handler: deaf, pool: one}}"), 1, "{}")[0]
 	b.until("it runs", func() bool { return b.count("SELECT count(*) FROM ax_river.river_job WHERE state = 'running'") == 1 })
@@ -258,29 +277,27 @@ func TestPriorityThenAge(t *testing.T) {
 	require.Equal(t, all, order)
 }
 
-// TestNothingIsHidden fills a pool's line, and wants nodes behind it, of other pools and other workers, to go on.
+// TestNothingIsHidden fills lines longer than one look takes up, and wants nodes behind them, of other pools and other workers, to go on.
 func TestNothingIsHidden(t *testing.T) {
 	t.Parallel()
 	gate := newGateBody()
 	b := newBed(t, map[string]Executor{"gate": gate, "ok": succeed})
 	full, free := b.setPool("full", slots(1)), b.setPool("free", slots(2))
-	b.launch(b.register("workflow: many\npriority: 1\nnodes: {a: {handler: gate, pools: [full, free]}}"), 2*admitBatch, "{}")
-	b.launch(b.register("workflow: rare\npriority: 1\nnodes: {a: {handler: rare, pools: [free]}}"), 2*admitBatch, "{}")
+	many := admitBatch + 20
+	b.launch(b.register("workflow: many\npriority: 1\nnodes: {a: {handler: gate, pools: [full, free]}}"), many, "{}")
+	rare := b.launch(b.register("workflow: rare\npriority: 1\nnodes: {a: {handler: rare, pools: [free]}}"), many, "{}")
 	b.until("all wait", func() bool {
 		_, waiting := b.use(free)
-		return waiting == 4*admitBatch-1 && gate.running.Load() == 1
+		return waiting == 2*many-1 && gate.running.Load() == 1
 	})
 	for _, run := range b.launch(b.register("workflow: last\npriority: 4\nnodes: {a: {handler: ok, pool: free}}"), 5, "{}") {
 		require.Equal(t, progress.Succeeded, b.wait(run))
 	}
-	used, _ := b.use(full)
-	require.Equal(t, 1, used)
-	close(gate.open)
-	b.until("the line is through", func() bool {
-		return b.count("SELECT count(*) FROM ax.runs WHERE state = 'succeeded'") == 2*admitBatch+5
-	})
-	_, waiting := b.use(free)
-	require.Equal(t, 2*admitBatch, waiting, "a node without a live worker takes no slot")
+	used, waiting := b.use(full)
+	require.Equal(t, []int{1, many - 1}, []int{used, waiting})
+	_, waiting = b.use(free)
+	require.Equal(t, 2*many-1, waiting, "a node without a live worker takes no slot")
 	b.start("late", map[string]Executor{"rare": succeed})
-	b.free(free)
+	require.Equal(t, progress.Succeeded, b.wait(rare[0]))
+	close(gate.open)
 }

@@ -116,3 +116,12 @@ func (i *incarnation) letStop(b *body, f *finished, committed bool) {
 		i.engine.log.Warn("slots were not given back yet", slog.String("execution", f.claim.Attempt.ExecutionID()), slog.Any("error", err))
 	}
 }
+
+// giveUp ends an attempt as lost that this process must not go on with because its lease is over, unless others did already: River would take
+// the job for done, and nobody would look for it again.
+func (i *incarnation) giveUp(ctx context.Context, f *finished) {
+	if errors.Is(context.Cause(ctx), errLeaseOver) {
+		f.outcome = lost()
+		i.engine.report(context.WithoutCancel(ctx), f)
+	}
+}

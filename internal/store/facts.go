@@ -149,7 +149,8 @@ func (s *Store) Committed(ctx context.Context, claims []Claim) (map[int64]bool, 
 	rows, err := s.pool.Query(ctx, `SELECT n.job_id FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[], $5::int[], $6::int[])
 			t (job_id, run_id, node, shard, generation, attempt)
 		JOIN ax.node_runs n ON n.run_id = t.run_id AND n.node = t.node AND n.shard = t.shard AND n.generation = t.generation
-			AND n.attempt = t.attempt AND n.job_id = t.job_id`,
+			AND n.attempt = t.attempt AND n.job_id = t.job_id
+			AND n.outcome NOT IN ('canceled', 'lost') -- others end attempts so`,
 		append([]any{column(claims, func(c *Claim) int64 { return c.Job.ID })},
 			attemptNumbers(claims, func(c *Claim) *Attempt { return &c.Attempt })...)...)
 	return idSet(rows, err, "look for committed results")
