@@ -14,7 +14,7 @@ import (
 func TestClockStandsWhileOnlyAPersonIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]Executor{"echo": echo})
-	run := b.launch(b.register("workflow: slow\ntimeout: 1s\nnodes: {a: {handler: echo}, ask: {needs: [a], approval: {}}, b: {handler: echo, needs: [ask]}}"), 1, "{}")[0]
+	run := b.launch(b.register("workflow: slow\ntimeout: 3s\nnodes: {a: {handler: echo}, ask: {needs: [a], approval: {}}, b: {handler: echo, needs: [ask]}}"), 1, "{}")[0]
 	b.until("its clock stands", func() bool {
 		return b.count("SELECT count(*) FROM ax.runs WHERE id = $1 AND stopped_at IS NOT NULL", run) == 1
 	})

@@ -17,8 +17,8 @@ import (
 	"github.com/ax-run/ax/internal/store"
 )
 
-// quick are timings for tests: everything is looked at often, and a dead worker is lost in a second.
-var quick = Timings{Beat: 200 * time.Millisecond, Misses: 3, Probe: 400 * time.Millisecond, Look: 50 * time.Millisecond, Grace: 300 * time.Millisecond}
+// quick are timings for tests: everything is looked at often, and a dead worker is lost in three seconds: a starved machine is not a dead one.
+var quick = Timings{Beat: 500 * time.Millisecond, Misses: 3, Probe: 1500 * time.Millisecond, Look: 50 * time.Millisecond, Grace: 300 * time.Millisecond}
 
 // bed is a database with an engine on it.
 type bed struct {
