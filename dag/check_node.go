@@ -150,6 +150,9 @@ func (c *checker) placement(at *place, n *Node) {
 		}
 	}
 	c.route(at.key("route"), n.Route)
+	if len(n.Pools) > 0 && (n.Child != nil || n.Approval != nil || n.Wait != nil || n.Branch != nil) {
+		c.add(at.key("pools"), CodeConflict, "only what a worker runs takes slots").hint("give the pools to the nodes that do the work")
+	}
 	seen := map[string]bool{}
 	for i, use := range n.Pools {
 		here := at.key("pools").at(i)

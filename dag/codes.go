@@ -26,6 +26,7 @@ const (
 	CodeDuplicateName = "duplicate_name"
 	CodeUnknownNode   = "unknown_node"
 	CodeUnknownParam  = "unknown_param"
+	CodeUnknownPool   = "unknown_pool"
 	// CodeUnknownCalendar and CodeUnknownWorkflow are found when a definition is registered.
 	CodeUnknownCalendar = "unknown_calendar"
 	CodeUnknownWorkflow = "unknown_workflow"

@@ -46,7 +46,6 @@ var workflowFeatures = []feature[Definition]{
 
 var nodeFeatures = []feature[Node]{
 	{"a shard for each worker or slot", func(n *Node) string { return keyIf("shards", n.Shards == "workers" || n.Shards == "capacity") }},
-	{"pools", func(n *Node) string { return keyIf("pools", len(n.Pools) > 0) }},
 	{"labels", func(n *Node) string { return keyIf("labels", len(n.Labels) > 0) }},
 	{"a route other than any", func(n *Node) string { return keyIf("route", n.Route != nil && or(n.Route.Kind, RouteAny) != RouteAny) }},
 }

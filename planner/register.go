@@ -51,8 +51,8 @@ type registration struct {
 }
 
 // Register stores a definition and makes it its workflow's current version, with its limits, queues and schedules, all or
-// nothing. It never fires for the past (S10). An unknown namespace is store.ErrNotFound; a cron expression that is over is
-// dag.Problems.
+// nothing. It never fires for the past (S10). An unknown namespace is store.ErrNotFound; a cron expression that is over, or a
+// pool that does not exist, is dag.Problems.
 func Register(ctx context.Context, s *store.Store, r Registration) (Registered, error) {
 	var out Registered
 	code := r.Graph.Definition().Workflow
@@ -80,6 +80,9 @@ func (r *registration) run(ctx context.Context) (Registered, error) {
 		return Registered{}, err
 	}
 	out := Registered{Workflow: r.workflow.ID, VersionID: version.ID, Version: version.Number, Created: version.Created}
+	if r.problems, err = CheckPools(ctx, r.store, r.tx, r.namespace, def); err != nil {
+		return out, err
+	}
 	if out.Next, err = r.schedule(ctx, def); err != nil {
 		return out, err
 	}
@@ -105,7 +108,7 @@ func (r *registration) save(ctx context.Context) (store.Version, *dag.Definition
 	return version, def, err
 }
 
-// setCurrent locks the workflow's row, after its schedules.
+// setCurrent locks the workflow's row, after its schedules, and then the pools it names.
 func (r *registration) setCurrent(ctx context.Context, version int64, def *dag.Definition) error {
 	if err := r.store.AddQueues(ctx, r.tx, r.namespace, queuesOf(def)); err != nil {
 		return err
@@ -121,6 +124,9 @@ func (r *registration) setCurrent(ctx context.Context, version int64, def *dag.D
 		return err
 	}
 	if err := r.store.StirQueued(ctx, r.tx, r.workflow.ID); err != nil {
+		return err
+	}
+	if err := r.keepPools(ctx, def); err != nil {
 		return err
 	}
 	if !r.workflow.New || !r.Paused && !def.Paused {

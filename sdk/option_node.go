@@ -11,6 +11,14 @@ func Queue(name string) NodeOption {
 	return nodeOption(func(n *node) { n.Queue = name })
 }
 
+// Pool makes the node take a slot of a pool while it is queued or runs (S23); of several pools it takes all at once.
+func Pool(name string) NodeOption { return PoolWeight(name, 1) }
+
+// PoolWeight makes the node take so many slots of a pool at once.
+func PoolWeight(name string, weight int) NodeOption {
+	return nodeOption(func(n *node) { n.Pools = append(n.Pools, dag.PoolUse{Pool: name, Weight: weight}) })
+}
+
 // QueueTimeout is how long an attempt may wait to begin (S17).
 func QueueTimeout(d time.Duration) NodeOption {
 	return nodeOption(func(n *node) { n.QueueTimeout = dag.Duration(d) })

@@ -49,7 +49,8 @@ func declared() *sdk.Workflow {
 		sdk.Schedule(dag.Schedule{Name: "often", Every: dag.Duration(time.Hour)}),
 		sdk.Defaults(sdk.Timeout(10*time.Minute), sdk.Queue("slow"), sdk.MaxAttempts(3), sdk.Exponential(time.Second, 2, time.Minute)))
 	orders := sdk.Node(wf, "extract", extract, sdk.Timeout(30*time.Minute), sdk.HandlerName("orders.extract"))
-	clean := sdk.Node1(wf, "clean-up", clean, orders, sdk.OnFailure(sdk.SkipNode), sdk.Delays(0, 10*time.Second), sdk.Queue("fast"))
+	clean := sdk.Node1(wf, "clean-up", clean, orders, sdk.OnFailure(sdk.SkipNode), sdk.Delays(0, 10*time.Second), sdk.Queue("fast"),
+		sdk.Pool("erp"), sdk.PoolWeight("db", 3))
 	same := sdk.Node2(wf, "compare", compare, orders, sdk.Maybe(clean), sdk.Title("Compare"), sdk.Priority(1), sdk.QueueTimeout(time.Hour))
 	mixed := sdk.Node3(wf, "mix", mix, orders, sdk.Maybe(clean), same, sdk.Fixed(time.Second))
 	pushed := sdk.NodeIn(wf, "push", push, sdk.Inputs{"orders": orders, "clean": clean, "day": sdk.Expr[string]("logical_date")},
@@ -85,6 +86,7 @@ nodes:
     on_failure: skip
     retry: {backoff: list, delays: [0s, 10s]}
     queue: fast
+    pools: [erp, {pool: db, weight: 3}]
   compare:
     title: Compare
     handler: report.daily.compare

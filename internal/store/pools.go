@@ -222,10 +222,19 @@ func (s *Store) shift(ctx context.Context, what, change string, args ...any) err
 	return nil
 }
 
-// KeepPools locks the pools that a registration names against removal and change, and returns their slots by name, 0 for no limit.
+const poolSlots = "SELECT name, COALESCE(slots, 0) FROM ax.pools WHERE namespace_id = $1 AND name = ANY ($2::text[]) ORDER BY name"
+
+// PoolSlots returns the slots of some pools by name, 0 for no limit; a pool that does not exist is absent.
+func (s *Store) PoolSlots(ctx context.Context, tx pgx.Tx, namespace int64, names []string) (map[string]int, error) {
+	return slotsByName(tx.Query(ctx, poolSlots, namespace, names))
+}
+
+// KeepPools is PoolSlots, and locks the pools against removal and change.
 func (s *Store) KeepPools(ctx context.Context, tx pgx.Tx, namespace int64, names []string) (map[string]int, error) {
-	rows, err := tx.Query(ctx, `SELECT name, COALESCE(slots, 0) FROM ax.pools WHERE namespace_id = $1 AND name = ANY ($2::text[])
-		ORDER BY name FOR KEY SHARE`, namespace, names)
+	return slotsByName(tx.Query(ctx, poolSlots+" FOR KEY SHARE", namespace, names))
+}
+
+func slotsByName(rows pgx.Rows, err error) (map[string]int, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read pools: %w", err)
 	}
