@@ -154,3 +154,23 @@ func TestRemovedScheduleIsOver(t *testing.T) {
 	require.Nil(t, one[*time.Time](h, "SELECT removed_at FROM ax.schedules"))
 	require.Equal(t, "1m|-|1m", one[string](h, "SELECT string_agg(COALESCE(spec ->> 'every', '-'), '|' ORDER BY valid_from) FROM ax.schedule_specs"))
 }
+
+// A registration says what happens beyond the limit, and has the engine look at what waits: the limit may have risen (S22).
+func TestRegistrationSetsTheOverflowAndStirsWhatWaits(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	overflow := func() string {
+		return one[string](h, "SELECT concat_ws(' ', COALESCE(max_runs::text, '-'), COALESCE(max_queued::text, '-'), overflow) FROM ax.workflows")
+	}
+	r := h.register("w", "concurrency: {max_runs: 2, overflow: queue_latest, key: logical_date}\n")
+	require.Equal(t, "2 - queue_latest", overflow())
+	launched := h.launch(store.Trigger{Version: r.VersionID, Kind: "api", Actor: "user:t", ScheduledAt: time.Now(), LogicalDate: "2026-11-30", Params: []byte("{}")})
+	h.exec("UPDATE ax.runs SET state = 'queued', limited = true WHERE id = $1", launched[0].Run)
+	stirred := func() int { return one[int](h, "SELECT count(*) FROM ax.run_intents WHERE kind = 'settle'") }
+	require.Zero(t, stirred())
+	h.register("w", "concurrency: {max_runs: 3, overflow: skip}\n")
+	require.Equal(t, "3 - skip", overflow())
+	require.Equal(t, 1, stirred())
+	h.register("w", "")
+	require.Equal(t, "- -", overflow())
+}
