@@ -50,16 +50,17 @@ var damages = map[string]string{
 		INSERT INTO ax.slots (namespace_id, pool, run_id, node, shard, generation, attempt, weight) VALUES (1, 'p', 1, 'a', -1, 1, 1, 2)`,
 	"I6 a slot is held by nobody": `INSERT INTO ax.slots (namespace_id, pool, run_id, node, shard, generation, attempt, weight)
 		SELECT 1, 'p', run_id, node, shard, generation, attempt, 1 FROM ax.held`,
-	"I6 a job needs slots and has none":           `INSERT INTO ax_river.river_job (args, kind, max_attempts, queue, metadata) VALUES ('"1:a:-1:1:1"', 'go:ok', 1, 'q1', '{"demand": "1:p=1"}')`,
-	"I7 a run has ended before its node":          "DELETE FROM ax.node_runs WHERE node = 'b'",
-	"I7 all nodes have ended, but not the run":    "UPDATE ax.runs SET state = 'running' WHERE state = 'succeeded'",
-	"I8 a run has another workflow's version":     "UPDATE ax.runs SET version_id = 3 - version_id",
-	"I8 a node is not of its run's version":       "UPDATE ax.node_runs SET node = 'c' WHERE node = 'b'",
-	"S2 a run has another outcome than its nodes": "UPDATE ax.runs SET warnings = 0",
-	"S3 a row without an actor or a reason":       "UPDATE ax.node_runs SET reason = NULL",
-	"S14 a node ended against its rule":           "UPDATE ax.node_runs SET state = 'skipped', reason = 'upstream', queued_at = NULL WHERE node = 'b'",
-	"S16 a failed node is no dead letter":         "DELETE FROM ax.dead_letters",
-	"S16 a dead letter without a failed node":     "UPDATE ax.dead_letters SET node = 'b'",
+	"I6 a job needs slots and has none":              `INSERT INTO ax_river.river_job (args, kind, max_attempts, queue, metadata) VALUES ('"1:a:-1:1:1"', 'go:ok', 1, 'q1', '{"demand": "1:p=1"}')`,
+	"I7 a run has ended before its node":             "DELETE FROM ax.node_runs WHERE node = 'b'",
+	"I7 all nodes have ended, but not the run":       "UPDATE ax.runs SET state = 'running' WHERE state = 'succeeded'",
+	"I8 a run has another workflow's version":        "UPDATE ax.runs SET version_id = 3 - version_id",
+	"I8 a node is not of its run's version":          "UPDATE ax.node_runs SET node = 'c' WHERE node = 'b'",
+	"S2 a run has another outcome than its nodes":    "UPDATE ax.runs SET warnings = 0",
+	"S3 a row without an actor or a reason":          "UPDATE ax.node_runs SET reason = NULL",
+	"S14 a node ended against its rule":              "UPDATE ax.node_runs SET state = 'skipped', reason = 'upstream', queued_at = NULL WHERE node = 'b'",
+	"S31 an open dead letter of what was begun anew": "UPDATE ax.node_runs SET node = 'a', generation = 2 WHERE node = 'b'",
+	"S16 a failed node is no dead letter":            "DELETE FROM ax.dead_letters",
+	"S16 a dead letter without a failed node":        "UPDATE ax.dead_letters SET node = 'b'",
 }
 
 // TestDamageIsFound breaks every invariant in turn and wants it to be found.

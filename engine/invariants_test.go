@@ -157,6 +157,10 @@ var invariants = []struct{ rule, what, of string }{
 		"FROM history h LEFT JOIN ax.dead_letters d USING (run_id, node, shard, generation) WHERE h.state = 'failed' AND h.reason <> 'shards' AND d.run_id IS NULL"},
 	{"S16 a dead letter without a failed node", "d.run_id, d.node",
 		"FROM ax.dead_letters d LEFT JOIN history h ON (h.run_id, h.node, h.shard, h.generation, h.state) = (d.run_id, d.node, d.shard, d.generation, 'failed') WHERE h.run_id IS NULL"},
+	{"S31 an open dead letter of what was begun anew", "d.run_id, d.node, d.shard, d.generation",
+		`FROM ax.dead_letters d JOIN newest n ON n.run_id = d.run_id AND n.node = d.node AND n.shard IN (d.shard, -1) AND n.generation > d.generation
+		LEFT JOIN ax.expansions e ON e.run_id = d.run_id AND e.node = d.node AND e.generation = n.generation AND e.base <= d.generation
+		WHERE d.resolved_at IS NULL AND (n.shard = d.shard OR e.base IS NULL)`},
 	{"S21 a node failed by its shards, none of which failed", "w.run_id, w.node",
 		`FROM whole w WHERE w.state = 'failed' AND w.reason = 'shards'
 		AND NOT EXISTS (SELECT FROM shard s WHERE s.run_id = w.run_id AND s.node = w.node AND s.generation = w.generation AND s.state = 'failed')`},

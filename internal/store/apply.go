@@ -94,7 +94,7 @@ type Changes struct {
 	Runs    []RunChange
 	// Expansions are written as they are; one with Total 0 keeps the shards of the generation before.
 	Expansions []Expansion
-	// Resolved are rows that begin generations anew: the open dead letters of the nodes are answered by that.
+	// Resolved are rows that begin generations anew: the open dead letters of the nodes and all their shards are answered by that.
 	Resolved []Record
 	// Signals tell parents of children that ended.
 	Signals []Signal
@@ -127,7 +127,7 @@ func (s *Store) Apply(ctx context.Context, tx pgx.Tx, c Changes) error {
 	if len(c.Resolved) > 0 {
 		b.Queue(`UPDATE ax.dead_letters d SET resolved_at = now(), resolution = t.how, resolved_by = t.actor, note = t.note
 			FROM unnest($1::bigint[], $2::text[], $3::int[], $4::text[], $5::text[], $6::text[]) AS t (run_id, node, shard, how, actor, note)
-			WHERE d.run_id = t.run_id AND d.node = t.node AND d.shard = t.shard AND d.resolved_at IS NULL`, resolvedArgs(c.Resolved)...)
+			WHERE d.run_id = t.run_id AND d.node = t.node AND t.shard IN (d.shard, -1) AND d.resolved_at IS NULL`, resolvedArgs(c.Resolved)...)
 	}
 	if len(c.Signals) > 0 {
 		b.Queue(`WITH s AS (INSERT INTO ax.signals (parent, child_id) SELECT * FROM unnest($1::text[], $2::bigint[]) ON CONFLICT DO NOTHING)
