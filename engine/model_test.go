@@ -41,7 +41,7 @@ func TestEngineFollowsTheReference(t *testing.T) {
 		for _, s := range stories {
 			require.NoError(t, s.err, "%s\n%+v", s.shape.Graph.Canonical(), s.acts)
 		}
-		b.clear()
+		b.clear(t)
 	})
 }
 

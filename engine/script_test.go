@@ -127,14 +127,15 @@ func (b *bed) found() (found []string) {
 	return found
 }
 
-// clear forgets all runs, once they have ended, so that looking at everything stays quick.
-func (b *bed) clear() {
+// clear checks everything once all runs have ended, and forgets them, so that looking at everything stays quick.
+func (b *bed) clear(t require.TestingT) {
 	b.Helper()
 	b.until("nothing goes on", func() bool {
 		return b.count(`SELECT (SELECT count(*) FROM ax.runs WHERE state IN ('queued', 'running')) + (SELECT count(*) FROM ax.run_intents)
 			+ (SELECT count(*) FROM ax.signals) + (SELECT count(*) FROM ax.slots) + (SELECT count(*) FROM ax.node_joins)`) == 0
 	})
-	require.Empty(b, b.found())
+	found := b.found()
 	_, err := b.pool.Exec(b.Context(), "DELETE FROM ax.runs; DELETE FROM ax.node_runs; DELETE FROM ax.dead_letters; DELETE FROM ax.expansions; DELETE FROM ax.logs")
 	require.NoError(b, err)
+	require.Empty(t, found)
 }
