@@ -219,27 +219,30 @@ func wrongSlots(pool *pgxpool.Pool) (found []string, err error) {
 	return found, nil
 }
 
+// anything ends in any way at all.
+var anything = ExecutorFunc(func(ctx context.Context, _ *Task) Outcome {
+	switch rand.IntN(8) {
+	case 0:
+		return Outcome{Err: permanent("boom", "no")}
+	case 1, 2:
+		return Outcome{Err: system("busy", "later")}
+	case 3:
+		<-time.After(time.Duration(rand.IntN(40)) * time.Millisecond) // deaf
+		return Outcome{}
+	}
+	select {
+	case <-time.After(time.Duration(rand.IntN(10)) * time.Millisecond):
+		return Outcome{}
+	case <-ctx.Done():
+		return Outcome{Err: interrupted(ctx)}
+	}
+})
+
 // TestSlotsInUseAreThoseOfLiveHolders samples a storm of runs that fail, are canceled, lose their workers and change their pools, and wants
 // I6 to hold at every instant.
 func TestSlotsInUseAreThoseOfLiveHolders(t *testing.T) {
 	t.Parallel()
-	handlers := map[string]Executor{"any": ExecutorFunc(func(ctx context.Context, _ *Task) Outcome {
-		switch rand.IntN(8) {
-		case 0:
-			return Outcome{Err: permanent("boom", "no")}
-		case 1, 2:
-			return Outcome{Err: system("busy", "later")}
-		case 3:
-			<-time.After(time.Duration(rand.IntN(40)) * time.Millisecond) // deaf
-			return Outcome{}
-		}
-		select {
-		case <-time.After(time.Duration(rand.IntN(10)) * time.Millisecond):
-			return Outcome{}
-		case <-ctx.Done():
-			return Outcome{Err: interrupted(ctx)}
-		}
-	})}
+	handlers := map[string]Executor{"any": anything}
 	b := newBed(t, handlers)
 	second := b.start("second", handlers)
 	pools := []store.PoolKey{b.setPool("a", slots(3)), b.setPool("b", slots(2)), b.setPool("c", store.PoolSpec{Slots: new(4), Rate: progress.Rate{Count: 200, Per: time.Second, Burst: 5}})}

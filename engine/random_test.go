@@ -152,7 +152,7 @@ func (d *disturbed) reach(ctx context.Context, rows int) error {
 			if far || err != nil {
 				return err
 			}
-			time.Sleep(2 * time.Millisecond)
+			<-time.After(2 * time.Millisecond)
 		}
 		return nil
 	})
@@ -186,4 +186,3 @@ func (d *disturbed) wants(ctx context.Context) (nodes []string, err error) {
 	err = d.pool.QueryRow(ctx, "SELECT COALESCE(array_agg(node), '{}') FROM ax.held WHERE run_id = $1 AND kind = 'approval'", d.run).Scan(&nodes)
 	return nodes, err
 }
-

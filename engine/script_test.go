@@ -50,7 +50,7 @@ func scripted(ctx context.Context, t *Task) Outcome {
 		case <-ctx.Done():
 		}
 	case "deaf":
-		time.Sleep(20 * time.Millisecond) // whatever becomes of the attempt meanwhile
+		<-time.After(20 * time.Millisecond) // whatever becomes of the attempt meanwhile
 	}
 	out := endedBy(word)
 	if out.Err == nil && !out.Skipped {
@@ -103,7 +103,7 @@ func told(n *progress.Node) string {
 
 // quiet waits until a run has ended and nothing live is left of it.
 func (b *bed) quiet(run store.RunID) error {
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); <-time.After(3 * time.Millisecond) {
 		var state progress.State
 		var live int
 		err := b.pool.QueryRow(context.Background(), `SELECT state, (SELECT count(*) FROM ax_river.river_job

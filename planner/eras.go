@@ -54,28 +54,3 @@ func (e eras) at(instant time.Time) *era {
 	}
 	return nil
 }
-
-// within are the instants of a stretch, both ends included, that no calendar excludes: at most n, oldest first.
-func (e eras) within(from, until time.Time, n int) (instants []time.Time) {
-	for _, era := range e {
-		after, last := latest(from, era.from).Add(-tick), until
-		if !era.until.IsZero() {
-			last = earliest(last, era.until.Add(-tick))
-		}
-		if era.line == nil || !after.Before(last) {
-			continue
-		}
-		for _, part := range era.line.split(after, last) {
-			if part.out {
-				continue
-			}
-			for at, ok := era.line.next(part.after); ok && !at.After(part.until); at, ok = era.line.next(at) {
-				if len(instants) == n {
-					return instants
-				}
-				instants = append(instants, at)
-			}
-		}
-	}
-	return instants
-}
