@@ -9,8 +9,9 @@ STATICCHECK := go tool -modfile=tools/go.mod staticcheck
 SQLC := CGO_ENABLED=0 go tool -modfile=tools/go.mod sqlc
 QUERIES := internal/store/internal/db
 
-# How many times `make soak` repeats.
+# How many times `make soak` repeats, and how many batches of eight random runs it tries.
 N ?= 20
+CHECKS ?= 700
 
 .PHONY: help
 help: ## tell what can be done here
@@ -65,5 +66,7 @@ bench: build ## measure throughput and latency against raw River on a private Po
 	bin/ax bench latency
 
 .PHONY: soak
-soak: ## repeat the tests of crashes and stress, N=20 times
-	go test -race -count=$(N) -timeout 0 -run 'Crash|Kill|Stress|Soak' ./...
+soak: ## repeat the tests of crashes and stress, N=20 times, and try CHECKS=700 batches of random runs
+	AX_SOAK=1 go test -race -count=$(N) -timeout 0 -run 'Crash|Kill|Stress|Soak' ./...
+	go test -timeout 0 -run Reference ./dag/progress -rapid.checks=100000
+	go test -race -timeout 0 -run 'FollowsTheReference|WhateverHappens|PathsWriteTheSame' ./engine -rapid.checks=$(CHECKS)
