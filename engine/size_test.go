@@ -80,7 +80,7 @@ func manyShards(n int) string {
 // waitLong waits for a run however long it takes, as long as it goes on.
 func (b *bed) waitLong(run store.RunID) progress.State {
 	b.Helper()
-	for last, since := -1, time.Now(); !b.state(run).Terminal(); time.Sleep(50 * time.Millisecond) {
+	for last, since := -1, time.Now(); !b.state(run).Terminal(); <-time.After(50 * time.Millisecond) {
 		rows := b.count("SELECT count(*) FROM ax.node_runs WHERE run_id = $1", run)
 		if rows > last {
 			last, since = rows, time.Now()
