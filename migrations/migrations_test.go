@@ -62,7 +62,7 @@ func TestUpByManyProcessesAtOnceAndAgain(t *testing.T) {
 func TestRiversJobsHaveNoGinIndex(t *testing.T) {
 	t.Parallel()
 	url := dbtest.NewURL(t)
-	require.Zero(t, count(t, url, `SELECT count(*) FROM pg_indexes WHERE schemaname = 'ax_river' AND indexdef LIKE '%gin%'`))
+	require.Zero(t, count(t, url, `SELECT count(*) FROM pg_indexes WHERE schemaname = 'ax_river' AND indexdef LIKE '%USING gin%'`))
 	require.Equal(t, 1, count(t, url, `SELECT count(*) FROM pg_tables WHERE schemaname = 'ax_river' AND tablename = 'river_job'`))
 }
 
