@@ -20,7 +20,7 @@ workflow: w
 nodes:
   a: {handler: x, pools: [erp, nowhere]}
   b: {handler: x, pools: [{pool: erp, weight: 3}, {pool: free, weight: 1000}]}
-schedules: [{cron: 0 0 1 1 ? 2020}]
+schedules: [{cron: "0 0 0 1 1 ? 2020"}]
 `), dag.BuildOptions{DefaultTimezone: "UTC"})
 	require.NoError(t, problems.Err())
 	require.NoError(t, h.store.AddPool(t.Context(), store.PoolKey{Namespace: 1, Name: "erp"}, store.PoolSpec{Slots: new(2)}))
