@@ -109,6 +109,8 @@ func (a *API) routes() {
 	a.nodeRoutes()
 	a.fireRoutes()
 	a.calendarRoutes()
+	a.poolRoutes()
+	a.queueRoutes()
 }
 
 // requestTime bounds what a request may take of the database, streams excepted.

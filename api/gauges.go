@@ -19,6 +19,7 @@ var (
 	waiting     = desc("ax_waiting", "Runs and node runs that are held back, by reason.", "reason")
 	workers     = desc("ax_workers", "Worker processes.", "state")
 	deadLetters = desc("ax_dead_letters", "Dead letters that nobody has resolved.")
+	poolSlots   = desc("ax_pool_slots", "Slots of pools: how many there are, are in use, are in use by bodies that have not stopped yet, and how many nodes wait.", "pool", "kind")
 
 	poolConnections = desc("ax_db_connections", "Connections of this process's database pool.", "state")
 	poolWaits       = desc("ax_db_waits_total", "Acquisitions that found no idle connection.")
@@ -37,7 +38,7 @@ type gauges struct {
 
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{queueDepth, waiting, workers, deadLetters} {
+	for _, d := range []*prometheus.Desc{queueDepth, waiting, workers, deadLetters, poolSlots} {
 		to <- d
 	}
 }
@@ -54,14 +55,35 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	for queue, n := range now.QueueDepth {
 		to <- gauge(queueDepth, n, queue)
 	}
+	held := make(map[Reason]int64)
 	for kind, n := range now.Held {
-		to <- gauge(waiting, n, string(reasonOfHold(kind)))
+		held[reasonOfHold(kind)] += n
+	}
+	for reason, n := range held {
+		to <- gauge(waiting, n, string(reason))
+	}
+	for _, p := range now.Pools {
+		collectPool(to, p)
 	}
 	for state, n := range now.Workers {
 		to <- gauge(workers, n, state)
 	}
 	to <- gauge(waiting, now.QueuedRuns, string(QueuedMaxActive))
 	to <- gauge(deadLetters, now.DeadLetters)
+}
+
+// collectPool tells of one pool. Those of other namespaces than the default one are called by both names.
+func collectPool(to chan<- prometheus.Metric, p store.Pool) {
+	name := p.Name
+	if p.NamespaceName != "default" {
+		name = p.NamespaceName + "/" + p.Name
+	}
+	if p.Slots != nil {
+		to <- gauge(poolSlots, int64(*p.Slots), name, "limit")
+	}
+	to <- gauge(poolSlots, int64(p.Used), name, "used")
+	to <- gauge(poolSlots, int64(p.Stopping), name, "stopping")
+	to <- gauge(poolSlots, int64(p.Waiting), name, "waiting")
 }
 
 // poolGauges tells of the connection pool.

@@ -95,7 +95,11 @@ func (a *API) nodeRunDetail(ctx context.Context, namespace, id string) (NodeRunD
 	if err != nil {
 		return NodeRunDetail{}, err
 	}
-	d := NodeRunDetail{NodeRun: nodeView(n.run.ID, n.graph, n.at, own), History: make([]Attempt, len(own.history))}
+	view := []NodeRun{nodeView(n.run.ID, n.graph, n.at, own)}
+	if err := a.explainPending(ctx, n.run, n.graph, view); err != nil {
+		return NodeRunDetail{}, err
+	}
+	d := NodeRunDetail{NodeRun: view[0], History: make([]Attempt, len(own.history))}
 	for i, r := range own.history {
 		d.History[i] = attemptView(r)
 	}

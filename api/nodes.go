@@ -97,9 +97,13 @@ func (a *API) listNodes(ctx context.Context, in *listNodesInput) (*body[Page[Nod
 	if err != nil {
 		return nil, err
 	}
-	return answerOf(paged(positions, in.Limit,
+	page, err := paged(positions, in.Limit,
 		func(i int) NodeRun { return nodeView(run.ID, graph, i, facts[graph.At(i).Name].newest()) },
-		func(i int) nodeMark { return nodeMark(i + 1) }))
+		func(i int) nodeMark { return nodeMark(i + 1) })
+	if err != nil {
+		return nil, err
+	}
+	return answerOf(page, a.explainPending(ctx, run, graph, page.Items))
 }
 
 // nodeView composes a node's state: what is live, else its last row of history, else pending.

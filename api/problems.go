@@ -185,6 +185,7 @@ func (a *API) problemOf(ctx context.Context, err error) *Problem {
 	var selection *engine.SelectionError
 	var node *engine.UnknownNodeError
 	var used *store.CalendarInUseError
+	var pool *store.PoolInUseError
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -198,6 +199,8 @@ func (a *API) problemOf(ctx context.Context, err error) *Problem {
 		return invalid("body.nodes", "%s", node)
 	case errors.Is(err, engine.ErrPointless), errors.Is(err, engine.ErrActive), errors.Is(err, engine.ErrChanged), errors.Is(err, engine.ErrStopping):
 		return conflict("%s", err)
+	case errors.As(err, &pool):
+		return conflict("%s", pool)
 	case errors.As(err, &used):
 		return conflict("%s", used)
 	case errors.Is(err, context.Canceled): // the client has gone

@@ -94,7 +94,11 @@ func (a *API) rehearse(ctx context.Context, in *registerInput, g *dag.Graph, out
 	if err != nil {
 		return err
 	}
-	if err := planner.UnknownCalendars(schedules, calendars).Err(); err != nil {
+	problems, err := a.poolProblems(ctx, namespace, g.Definition())
+	if err != nil {
+		return err
+	}
+	if err := append(problems, planner.UnknownCalendars(schedules, calendars)...).Err(); err != nil {
 		return err
 	}
 	if out.Upcoming, err = foretell(schedules, calendars, now); err != nil {

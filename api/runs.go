@@ -45,7 +45,7 @@ type Run struct {
 type RunDetail struct {
 	Run
 	Params    Object     `json:"params" doc:"Every parameter of the workflow, with the value this run has."`
-	BlockedBy *BlockedBy `json:"blocked_by,omitempty" doc:"What a queued run waits for."`
+	BlockedBy *BlockedBy `json:"blocked_by,omitempty" doc:"What a queued or held run waits for."`
 	ReplayOf  string     `json:"replay_of,omitempty" doc:"The run whose outputs it took over."`
 	OnlyNodes []string   `json:"only_nodes,omitempty" nullable:"false" doc:"A test run: the nodes that run."`
 	HeldAt    *time.Time `json:"held_at,omitempty" doc:"Since when nothing new of it starts."`
@@ -152,6 +152,9 @@ func (a *API) runDetail(ctx context.Context, run store.RunRow) (RunDetail, error
 			return d, err
 		}
 		d.BlockedBy = blockedRun(run, more.MaxRuns, holders)
+	}
+	if d.HeldAt != nil && !run.State.Terminal() {
+		d.BlockedBy = &BlockedBy{Reason: Paused, Since: d.HeldAt, Message: "the run is held: what runs goes on, and nothing new starts"}
 	}
 	return d, nil
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ax-run/ax/dag/progress"
@@ -22,10 +21,8 @@ func (b *bed) setPool(name string, spec store.PoolSpec) store.PoolKey {
 	namespace, err := b.store.Namespace(b.Context(), "default")
 	require.NoError(b, err)
 	key := store.PoolKey{Namespace: namespace, Name: name}
-	require.NoError(b, b.store.InTx(b.Context(), func(tx pgx.Tx) error {
-		_, err := b.store.SetPool(b.Context(), tx, key, spec)
-		return err
-	}))
+	_, err = b.store.SetPool(b.Context(), key, spec)
+	require.NoError(b, err)
 	return key
 }
 

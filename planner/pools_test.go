@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ax-run/ax/dag"
@@ -51,19 +50,16 @@ func TestPoolIsKeptWhileItsUserRegisters(t *testing.T) {
 	slots, err := h.store.KeepPools(t.Context(), tx, 1, []string{"erp"})
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"erp": 2}, slots)
-	users := make(chan []store.PoolUser)
-	go func() {
-		var found []store.PoolUser
-		err := h.store.InTx(t.Context(), func(tx pgx.Tx) (err error) { found, err = h.store.LockPool(t.Context(), tx, erp); return err })
-		if err != nil {
-			found = nil
-		}
-		users <- found
-	}()
+	removed := make(chan error)
+	go func() { removed <- h.store.DeletePool(t.Context(), erp) }()
 	require.Eventually(t, func() bool { return one[int64](h, "SELECT count(*) FROM pg_locks WHERE NOT granted") > 0 }, 20*time.Second, 5*time.Millisecond)
 	g, problems := dag.Load([]byte("workflow: w\nnodes: {a: {handler: x, pools: [{pool: erp, weight: 2}]}}"), dag.BuildOptions{DefaultTimezone: "UTC"})
 	require.NoError(t, problems.Err())
 	h.registerGraph(g)
 	require.NoError(t, tx.Commit(t.Context()))
-	require.Equal(t, []store.PoolUser{{Workflow: "w", Node: "a", Weight: 2}}, <-users)
+	var used *store.PoolInUseError
+	require.ErrorAs(t, <-removed, &used)
+	require.Equal(t, []store.PoolUser{{Workflow: "w", Node: "a", Weight: 2}}, used.Users)
+	_, err = h.store.SetPool(t.Context(), erp, store.PoolSpec{Slots: new(1)})
+	require.EqualError(t, err, `set pool "erp": pool erp cannot have 1 slots: node a of w (weight 2) could never start`)
 }

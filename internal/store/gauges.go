@@ -18,6 +18,8 @@ type Gauges struct {
 	QueuedRuns int64
 	// Workers counts worker processes: online, stopping or lost.
 	Workers map[string]int64
+	// Pools are all pools with what they have in use.
+	Pools []Pool
 	// DeadLetters are those that nobody has resolved.
 	DeadLetters int64
 }
@@ -46,6 +48,9 @@ func (s *Store) Gauges(ctx context.Context) (Gauges, error) {
 	}
 	for _, r := range workers {
 		g.Workers[r.State] = r.Workers
+	}
+	if g.Pools, err = s.PoolUse(ctx); err != nil {
+		return g, err
 	}
 	if g.QueuedRuns, err = q.QueuedRuns(ctx); err != nil {
 		return g, fmt.Errorf("count queued runs: %w", err)

@@ -136,64 +136,72 @@ func (s *Store) PoolHolders(ctx context.Context, key PoolKey, limit int) ([]Pool
 	return holders, nil
 }
 
-// PoolUser is a node of a workflow's newest version that uses a pool.
-type PoolUser struct {
-	Workflow, Node string
-	Weight         int
-}
-
-// LockPool locks a pool against everything, and lists who uses it: a workflow that is being registered has locked the pools it names.
-func (s *Store) LockPool(ctx context.Context, tx pgx.Tx, key PoolKey) ([]PoolUser, error) {
-	var users []PoolUser
-	b := &pgx.Batch{}
-	b.Queue("SELECT FROM ax.pools WHERE namespace_id = $1 AND name = $2 FOR UPDATE", key.Namespace, key.Name)
-	b.Queue(`SELECT w.code, n.key, (u.value ->> 'weight')::int FROM ax.workflows w JOIN ax.versions v ON v.id = w.version_id
-		CROSS JOIN json_each(v.definition -> 'nodes') n CROSS JOIN json_array_elements(n.value -> 'pools') u
-		WHERE w.namespace_id = $1 AND u.value ->> 'pool' = $2 ORDER BY w.code, n.key`, key.Namespace, key.Name).
-		Query(collect(&users, func(u *PoolUser) []any { return []any{&u.Workflow, &u.Node, &u.Weight} }))
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return nil, fmt.Errorf("lock pool %q: %w", key.Name, err)
-	}
-	return users, nil
-}
-
 // SetPool makes a pool, or gives one that exists another specification: what its rate has counted begins anew when the rate changes. It reports
-// whether the pool is new.
-func (s *Store) SetPool(ctx context.Context, tx pgx.Tx, key PoolKey, spec PoolSpec) (created bool, err error) {
-	err = tx.QueryRow(ctx, `WITH put AS (
-			INSERT INTO ax.pools AS p (namespace_id, name, slots, rate_count, rate_seconds, burst, max_waiting) VALUES ($1, $2, $3, $4, $5, $6, $7)
-			ON CONFLICT (namespace_id, name) DO UPDATE SET slots = excluded.slots, rate_count = excluded.rate_count, rate_seconds = excluded.rate_seconds,
-				burst = excluded.burst, max_waiting = excluded.max_waiting, updated_at = now(),
-				next_at = CASE WHEN (p.rate_count, p.rate_seconds, p.burst) IS NOT DISTINCT FROM
-					(excluded.rate_count, excluded.rate_seconds, excluded.burst) THEN p.next_at END
-			RETURNING xmax = 0 AS created)
-		SELECT created, count(pg_notify('ax_pool', '')) FROM put GROUP BY created`, key.Namespace, key.Name, spec.Slots, orNull(spec.Rate.Count),
-		orNull(int(spec.Rate.Per/time.Second)), orNull(spec.Rate.Burst), spec.MaxWaiting).Scan(&created, new(int))
+// whether the pool is new; *PoolInUseError says why it was left as it is.
+func (s *Store) SetPool(ctx context.Context, key PoolKey, spec PoolSpec) (created bool, err error) {
+	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		users, err := lockPool(ctx, tx, key)
+		if err != nil {
+			return err
+		}
+		if tooHeavy := heavier(users, spec.Slots); tooHeavy != nil {
+			return &PoolInUseError{Pool: key.Name, Users: tooHeavy, Slots: *spec.Slots}
+		}
+		return tx.QueryRow(ctx, `WITH put AS (
+				INSERT INTO ax.pools AS p (namespace_id, name, slots, rate_count, rate_seconds, burst, max_waiting) VALUES ($1, $2, $3, $4, $5, $6, $7)
+				ON CONFLICT (namespace_id, name) DO UPDATE SET slots = excluded.slots, rate_count = excluded.rate_count, rate_seconds = excluded.rate_seconds,
+					burst = excluded.burst, max_waiting = excluded.max_waiting, updated_at = now(),
+					next_at = CASE WHEN (p.rate_count, p.rate_seconds, p.burst) IS NOT DISTINCT FROM
+						(excluded.rate_count, excluded.rate_seconds, excluded.burst) THEN p.next_at END
+				RETURNING xmax = 0 AS created)
+			SELECT created, count(pg_notify('ax_pool', '')) FROM put GROUP BY created`, specArgs(key, spec)...).Scan(&created, new(int))
+	})
 	if err != nil {
 		return false, fmt.Errorf("set pool %q: %w", key.Name, err)
 	}
 	return created, nil
 }
 
+func specArgs(key PoolKey, spec PoolSpec) []any {
+	return []any{key.Namespace, key.Name, spec.Slots, orNull(spec.Rate.Count), orNull(int(spec.Rate.Per / time.Second)), orNull(spec.Rate.Burst), spec.MaxWaiting}
+}
+
 // AddPool makes a pool unless there is one of this name already.
 func (s *Store) AddPool(ctx context.Context, key PoolKey, spec PoolSpec) error {
 	_, err := s.pool.Exec(ctx, `INSERT INTO ax.pools (namespace_id, name, slots, rate_count, rate_seconds, burst, max_waiting) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT DO NOTHING`, key.Namespace, key.Name, spec.Slots, orNull(spec.Rate.Count), orNull(int(spec.Rate.Per/time.Second)),
-		orNull(spec.Rate.Burst), spec.MaxWaiting)
+		ON CONFLICT DO NOTHING`, specArgs(key, spec)...)
 	if err != nil {
 		return fmt.Errorf("make pool %q: %w", key.Name, err)
 	}
 	return nil
 }
 
-// DeletePool removes a pool that nobody uses; ErrNotFound when there is none.
-func (s *Store) DeletePool(ctx context.Context, tx pgx.Tx, key PoolKey) error {
-	tag, err := tx.Exec(ctx, "DELETE FROM ax.pools WHERE namespace_id = $1 AND name = $2", key.Namespace, key.Name)
+// DeletePool removes a pool that nobody uses, holds or waits for. ErrNotFound and *PoolInUseError say why it was not.
+func (s *Store) DeletePool(ctx context.Context, key PoolKey) error {
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		users, err := lockPool(ctx, tx, key)
+		if err != nil {
+			return err
+		}
+		var holders int
+		if err := tx.QueryRow(ctx, "SELECT count(*) FROM ax.slots WHERE namespace_id = $1 AND pool = $2", key.Namespace, key.Name).Scan(&holders); err != nil {
+			return err
+		}
+		waiting, err := poolsWaiting(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if len(users) > 0 || holders > 0 || waiting[key] > 0 {
+			return &PoolInUseError{Pool: key.Name, Users: users, Holders: holders, Waiting: waiting[key]}
+		}
+		tag, err := tx.Exec(ctx, "DELETE FROM ax.pools WHERE namespace_id = $1 AND name = $2", key.Namespace, key.Name)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = ErrNotFound
+		}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("delete pool %q: %w", key.Name, err)
-	}
-	if tag.RowsAffected() == 0 {
-		return fmt.Errorf("pool %q: %w", key.Name, ErrNotFound)
 	}
 	return nil
 }
@@ -220,29 +228,4 @@ func (s *Store) shift(ctx context.Context, what, change string, args ...any) err
 		return fmt.Errorf("%s: %w", what, ErrNotFound)
 	}
 	return nil
-}
-
-const poolSlots = "SELECT name, COALESCE(slots, 0) FROM ax.pools WHERE namespace_id = $1 AND name = ANY ($2::text[]) ORDER BY name"
-
-// PoolSlots returns the slots of some pools by name, 0 for no limit; a pool that does not exist is absent.
-func (s *Store) PoolSlots(ctx context.Context, tx pgx.Tx, namespace int64, names []string) (map[string]int, error) {
-	return slotsByName(tx.Query(ctx, poolSlots, namespace, names))
-}
-
-// KeepPools is PoolSlots, and locks the pools against removal and change.
-func (s *Store) KeepPools(ctx context.Context, tx pgx.Tx, namespace int64, names []string) (map[string]int, error) {
-	return slotsByName(tx.Query(ctx, poolSlots+" FOR KEY SHARE", namespace, names))
-}
-
-func slotsByName(rows pgx.Rows, err error) (map[string]int, error) {
-	if err != nil {
-		return nil, fmt.Errorf("read pools: %w", err)
-	}
-	slots := make(map[string]int)
-	var name string
-	var n int
-	if _, err := pgx.ForEachRow(rows, []any{&name, &n}, func() error { slots[name] = n; return nil }); err != nil {
-		return nil, fmt.Errorf("read pools: %w", err)
-	}
-	return slots, nil
 }

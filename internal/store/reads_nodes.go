@@ -42,6 +42,10 @@ type LiveNode struct {
 	Since               time.Time
 	DueAt               *time.Time
 	QueuedAt, StartedAt *time.Time
+	// What a held one waits for, beside its time: its run may be held, its queue paused, its kind not be Served by any live worker, and Pools
+	// are those it needs.
+	RunHeld, QueuePaused, Served bool
+	Pools                        []PoolAhead
 }
 
 // NodeFacts is what is stored of a run's nodes at one instant; a node of which there is nothing is pending.
@@ -118,14 +122,18 @@ func liveNodes(ctx context.Context, tx pgx.Tx, run RunID) ([]LiveNode, error) {
 	if err != nil {
 		return nil, err
 	}
+	waiting := make(map[Demand][]int)
 	for _, h := range held {
 		jobs = append(jobs, LiveNode{
 			Attempt: Attempt{Run: run, Node: h.Node, Shard: int(h.Shard), Generation: int(h.Generation), Number: int(h.Attempt)},
 			State:   progress.State(h.State), Held: h.Kind, Queue: h.QueueName, Kind: h.JobKind, Worker: text(h.Worker), Since: h.Since,
-			DueAt: h.DueAt, QueuedAt: h.QueuedAt, StartedAt: h.StartedAt,
+			DueAt: h.DueAt, QueuedAt: h.QueuedAt, StartedAt: h.StartedAt, RunHeld: h.RunHeld, QueuePaused: h.QueuePaused, Served: h.Served,
 		})
+		if h.Kind == string(ModePool) {
+			waiting[Demand(h.Demand)] = append(waiting[Demand(h.Demand)], len(jobs)-1)
+		}
 	}
-	return jobs, nil
+	return jobs, lookAhead(ctx, tx, waiting, jobs)
 }
 
 // liveJobs finds a run's jobs in their range of River's unique index, whose predicate it therefore repeats.

@@ -12,27 +12,34 @@ import (
 
 const heldOfRun = `-- name: HeldOfRun :many
 SELECT h.node, h.shard, h.generation, h.attempt, h.kind, h.state, h.queue, COALESCE(q.name, h.queue)::text AS queue_name, h.job_kind, h.due_at,
-    h.worker, h.since, h.queued_at, h.started_at
+    h.worker, h.since, h.queued_at, h.started_at, COALESCE(h.demand, '')::text AS demand,
+    (r.held_at IS NOT NULL)::boolean AS run_held, (q.paused_at IS NOT NULL)::boolean AS queue_paused,
+    EXISTS (SELECT FROM ax.workers w WHERE w.beat_at + w.lease >= now() AND NOT w.stopping AND h.queue = ANY (w.queues) AND h.job_kind = ANY (w.kinds))::boolean AS served
 FROM ax.held h
+JOIN ax.runs r ON r.id = h.run_id
 LEFT JOIN ax.queues q ON h.queue = 'q' || q.id::text
 WHERE h.run_id = $1
 `
 
 type HeldOfRunRow struct {
-	Node       string
-	Shard      int32
-	Generation int32
-	Attempt    int32
-	Kind       string
-	State      string
-	Queue      string
-	QueueName  string
-	JobKind    string
-	DueAt      *time.Time
-	Worker     *string
-	Since      time.Time
-	QueuedAt   *time.Time
-	StartedAt  *time.Time
+	Node        string
+	Shard       int32
+	Generation  int32
+	Attempt     int32
+	Kind        string
+	State       string
+	Queue       string
+	QueueName   string
+	JobKind     string
+	DueAt       *time.Time
+	Worker      *string
+	Since       time.Time
+	QueuedAt    *time.Time
+	StartedAt   *time.Time
+	Demand      string
+	RunHeld     bool
+	QueuePaused bool
+	Served      bool
 }
 
 func (q *Queries) HeldOfRun(ctx context.Context, runID int64) ([]HeldOfRunRow, error) {
@@ -59,6 +66,10 @@ func (q *Queries) HeldOfRun(ctx context.Context, runID int64) ([]HeldOfRunRow, e
 			&i.Since,
 			&i.QueuedAt,
 			&i.StartedAt,
+			&i.Demand,
+			&i.RunHeld,
+			&i.QueuePaused,
+			&i.Served,
 		); err != nil {
 			return nil, err
 		}
