@@ -97,46 +97,53 @@ func blockedNode(n *store.LiveNode) *BlockedBy {
 // pools says which pool stands in the way: one that lets nobody in before one that is full, and that before one whose rate is used up.
 func (b *BlockedBy) pools(pools []store.PoolAhead) {
 	b.Message = "its pools have room; it starts next"
-	worst := 0
+	var worst obstacle
 	for _, p := range pools {
 		b.Pools = append(b.Pools, p.Share.Name)
-		rank, reason, message := inTheWay(&p)
-		if rank == full {
+		o := inTheWay(&p)
+		if o.rank == full {
 			for _, h := range p.Holders {
 				b.Holders = append(b.Holders, h.ExecutionID())
 			}
 		}
-		if rank > worst {
-			worst, b.Reason, b.Message = rank, reason, message
-			if b.Until = nil; rank == early {
+		if o.rank > worst.rank {
+			worst, b.Reason, b.Message = o, o.reason, o.message
+			if b.Until = nil; o.rank == early {
 				b.Until = utcOr(&p.State.Next)
 			}
 		}
 	}
 }
 
-// What may stand in the way of a node at a pool, the lesser first.
+// obstacle is what keeps a node out of a pool; the zero value is nothing.
+type obstacle struct {
+	rank    int
+	reason  Reason
+	message string
+}
+
+// The ranks of obstacles, the lesser first.
 const (
 	early = iota + 1
 	full
 	closed
 )
 
-// inTheWay says what keeps a node out of a pool; rank 0 is nothing.
-func inTheWay(p *store.PoolAhead) (rank int, reason Reason, message string) {
+// inTheWay says what keeps a node out of a pool.
+func inTheWay(p *store.PoolAhead) obstacle {
 	switch s := &p.State; {
 	case !p.Exists:
-		return closed, PoolWait, fmt.Sprintf("there is no pool %s", p.Share.Name)
+		return obstacle{closed, PoolWait, fmt.Sprintf("there is no pool %s", p.Share.Name)}
 	case s.Paused:
-		return closed, Paused, fmt.Sprintf("pool %s is paused", p.Share.Name)
+		return obstacle{closed, Paused, fmt.Sprintf("pool %s is paused", p.Share.Name)}
 	case s.Slots > 0 && p.Share.Weight > s.Slots:
-		return closed, PoolWait, fmt.Sprintf("it takes %d slots of pool %s, which has %d", p.Share.Weight, p.Share.Name, s.Slots)
+		return obstacle{closed, PoolWait, fmt.Sprintf("it takes %d slots of pool %s, which has %d", p.Share.Weight, p.Share.Name, s.Slots)}
 	case s.Slots > 0 && s.Used+p.Share.Weight > s.Slots:
-		return full, PoolWait, fmt.Sprintf("%d of %d slots of pool %s are taken, and it takes %d", s.Used, s.Slots, p.Share.Name, p.Share.Weight)
+		return obstacle{full, PoolWait, fmt.Sprintf("%d of %d slots of pool %s are taken, and it takes %d", s.Used, s.Slots, p.Share.Name, p.Share.Weight)}
 	case s.Rate.Count > 0 && s.Next.After(p.Now):
-		return early, RateLimited, fmt.Sprintf("pool %s starts %s", p.Share.Name, s.Rate)
+		return obstacle{early, RateLimited, fmt.Sprintf("pool %s starts %s", p.Share.Name, s.Rate)}
 	}
-	return 0, "", ""
+	return obstacle{}
 }
 
 // work names a kind of job as people know it.
