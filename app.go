@@ -121,6 +121,9 @@ func (a *App) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := a.patient(a.makePools)(ctx); err != nil {
+		return err
+	}
 	for _, g := range a.graphs {
 		register := a.patient(func(ctx context.Context) error {
 			_, err := planner.Register(ctx, a.store, planner.Registration{Namespace: a.config.Namespace, Graph: g, Actor: actor})

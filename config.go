@@ -35,6 +35,8 @@ type Config struct {
 	Workflows []*sdk.Workflow
 	// Namespace is where they belong; it must exist. Zero: default.
 	Namespace string
+	// Pools are those that the workflows use, by name. Start makes those that are not there yet, and leaves the others as they were set since.
+	Pools map[string]Pool
 	// Parts are what this process does. Zero: everything.
 	Parts Parts
 	// Worker says how nodes are run, and which beside those of Workflows. Its Namespace is the App's.
@@ -76,7 +78,7 @@ func (c *Config) check() error {
 	if _, err := cron.LoadZone(c.DefaultTimezone); err != nil {
 		errs = append(errs, fmt.Errorf("the DefaultTimezone %q: %w", c.DefaultTimezone, err))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.checkPools())...)
 }
 
 // build makes the workflows' graphs, and their functions handlers of the worker.
