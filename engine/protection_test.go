@@ -305,3 +305,32 @@ nodes:
 	slices.Sort(bad)
 	require.Empty(t, slices.Compact(bad), fmt.Sprintf("of %d samples", n))
 }
+
+// TestAttemptThatGoesOnElsewhereKeepsItsSlots has attempts that were accepted and are reported later, canceled, or never heard of again.
+func TestAttemptThatGoesOnElsewhereKeepsItsSlots(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string]Executor{"far": ExecutorFunc(func(_ context.Context, task *Task) Outcome {
+		left := time.Hour
+		if task.Facts.Workflow == "silent" {
+			left = 200 * time.Millisecond
+		}
+		return Outcome{Accepted: &Accepted{Worker: "far", Left: left}}
+	})})
+	three := b.setPool("three", slots(3))
+	run := func(name string) store.RunID {
+		return b.launch(b.register("workflow: "+name+"\nnodes: {a: {handler: far, pool: three, retry: {max_attempts: 1}}}"), 1, "{}")[0]
+	}
+	told, canceled := run("told"), run("canceled")
+	b.until("both go on elsewhere", func() bool { return b.count("SELECT count(*) FROM ax.held WHERE kind = 'remote'") == 2 })
+	used, _ := b.use(three)
+	require.Equal(t, 2, used)
+	b.engine.report(t.Context(), &finished{claim: store.Claim{Attempt: store.Attempt{Run: told, Node: "a", Shard: store.WholeNode, Generation: 1, Number: 1}}})
+	require.Equal(t, progress.Succeeded, b.wait(told))
+	used, _ = b.use(three)
+	require.Equal(t, 1, used)
+	b.cancel(canceled)
+	require.Equal(t, progress.Canceled, b.wait(canceled))
+	b.free(three)
+	require.Equal(t, progress.Failed, b.wait(run("silent")))
+	b.free(three)
+}
