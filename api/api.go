@@ -111,6 +111,7 @@ func (a *API) routes() {
 	a.calendarRoutes()
 	a.poolRoutes()
 	a.queueRoutes()
+	a.upstreamRoutes()
 }
 
 // requestTime bounds what a request may take of the database, streams excepted.

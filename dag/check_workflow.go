@@ -99,6 +99,7 @@ func (c *checker) upstream() {
 
 func (c *checker) terms(at *place, terms []Term) {
 	seen := map[Term]bool{}
+	c.meet(at, terms)
 	for i, t := range terms {
 		here := at.at(i)
 		c.name(here.key("workflow"), "an upstream workflow", t.Workflow)
@@ -114,6 +115,23 @@ func (c *checker) terms(at *place, terms []Term) {
 			c.add(here, CodeDuplicateName, "this term stands here twice")
 		}
 		seen[t] = true
+	}
+}
+
+// meet refuses terms that could never be of one key.
+func (c *checker) meet(at *place, terms []Term) {
+	matches, each := map[string]bool{}, 0
+	for _, t := range terms {
+		matches[or(t.Match, "logical_date")] = true
+		if t.Take == "each" && t.Match != "latest" {
+			each++
+		}
+	}
+	if matches["logical_date"] && matches["scheduled_at"] {
+		c.add(at, CodeConflict, "some terms match by logical_date and others by scheduled_at: they have no key in common").hint("let all match by one of them, or by latest")
+	}
+	if each > 1 {
+		c.add(at, CodeConflict, "%d terms take each run: a run can be made for each run of one workflow only", each)
 	}
 }
 

@@ -40,9 +40,7 @@ func keyIf(key string, used bool) string {
 	return ""
 }
 
-var workflowFeatures = []feature[Definition]{
-	{"starts by upstream", func(d *Definition) string { return keyIf("upstream", d.Upstream != nil) }},
-}
+var workflowFeatures = []feature[Definition]{}
 
 var nodeFeatures = []feature[Node]{
 	{"a shard for each worker or slot", func(n *Node) string { return keyIf("shards", n.Shards == "workers" || n.Shards == "capacity") }},

@@ -88,7 +88,7 @@ func (c *factCache) keep(f *store.RunFacts) {
 	if c.known[f.ID] != nil {
 		return
 	}
-	c.known[f.ID] = c.order.PushFront(&knownRun{RunFacts: *f})
+	c.known[f.ID] = c.order.PushFront(&knownRun{RunFacts: *f, unclean: f.Unclean})
 	if c.order.Len() > maxKnownRuns {
 		oldest := c.order.Back()
 		c.order.Remove(oldest)

@@ -105,6 +105,9 @@ func (b *batch) fire(ctx context.Context, tx pgx.Tx, items []item) error {
 	if err := b.store.WriteFires(ctx, tx, rows, advances); err != nil {
 		return err
 	}
+	if err := b.store.AddCompletions(ctx, tx, unfiredOf(items, rows)); err != nil {
+		return err
+	}
 	b.ledger = append(b.ledger, rows...)
 	return nil
 }

@@ -21,6 +21,9 @@ func StartDelayed(ctx context.Context, p *Planner) (int, error) {
 	return p.startDelayed(ctx)
 }
 
+// Consume consumes one batch of completions.
+func Consume(ctx context.Context, p *Planner) (int, error) { return p.consumeBatch(ctx) }
+
 // Sweep looks once for what no event brings up.
 func Sweep(ctx context.Context, p *Planner) error {
 	_, err := p.sweep(ctx)

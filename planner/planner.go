@@ -58,6 +58,8 @@ type Planner struct {
 	observe  func(Observed)
 	fires    *service.Loop
 	delayed  *service.Loop
+	// completions starts what waits for other workflows.
+	completions *service.Loop
 }
 
 // New makes a planner that does not run yet.
@@ -70,10 +72,12 @@ func New(c Config) *Planner {
 	}
 	p := &Planner{store: c.Store, launcher: c.Launcher, logger: c.Logger, observe: c.Observe}
 	p.fires, p.delayed = p.loop("planner", p.fireDue), p.loop("planner's delayed runs", p.startDue)
+	p.completions = p.loop("planner's completions", p.consume)
 	listener := service.NewLoop(service.LoopConfig{Name: "planner's listener", Round: p.listen, Logger: c.Logger})
 	p.Group = service.NewGroup(
 		service.Member{Name: "planner", Service: p.fires},
 		service.Member{Name: "planner's delayed runs", Service: p.delayed},
+		service.Member{Name: "planner's completions", Service: p.completions},
 		service.Member{Name: "planner's sweep", Service: p.loop("planner's sweep", p.sweep)},
 		service.Member{Name: "planner's listener", Service: listener},
 	)
@@ -87,7 +91,11 @@ func (p *Planner) loop(name string, look func(context.Context) (time.Duration, e
 }
 
 func (p *Planner) listen(ctx context.Context) time.Duration {
-	p.store.Listen(ctx, []string{store.ChannelSchedules}, func(string, string) {
+	p.store.Listen(ctx, []string{store.ChannelSchedules, store.ChannelCompleted}, func(channel, _ string) {
+		if channel == store.ChannelCompleted {
+			p.completions.Wake()
+			return
+		}
 		p.fires.Wake()
 		p.delayed.Wake()
 	})

@@ -86,6 +86,9 @@ func (r *registration) run(ctx context.Context) (Registered, error) {
 	if out.Next, err = r.schedule(ctx, def); err != nil {
 		return out, err
 	}
+	if err := r.wire(ctx, def); err != nil {
+		return out, err
+	}
 	return out, r.setCurrent(ctx, version.ID, def)
 }
 

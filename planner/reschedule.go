@@ -129,10 +129,14 @@ func (r *registration) aim(ctx context.Context, row *store.Schedule, spec dag.Sc
 	return nil
 }
 
-// settle records what a schedule that is changed or removed still owed.
+// settle records what a schedule that is changed or removed still owed. Others may have waited for it.
 func (r *registration) settle(ctx context.Context, old store.Schedule) error {
-	owed, _ := settle(r.row(old), r.workflow.Now, store.SkipEdited)
-	return r.store.WriteFires(ctx, r.tx, owed, nil)
+	row := r.row(old)
+	owed, _ := settle(row, r.workflow.Now, store.SkipEdited)
+	if err := r.store.WriteFires(ctx, r.tx, owed, nil); err != nil || old.ID == 0 || old.RemovedAt != nil {
+		return err
+	}
+	return tellUnfired(ctx, r.store, r.tx, row, append(owed, store.Fire{Schedule: old.ID, At: r.workflow.Now, Count: 1}))
 }
 
 // remove ends a schedule that the definition does not have any more; its history stays.

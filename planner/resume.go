@@ -67,7 +67,11 @@ func (r *resuming) run(ctx context.Context, tx pgx.Tx) (Resumed, error) {
 	var fires []store.Fire
 	var advances []store.Advance
 	for _, sched := range scheds {
-		owed, next := settle(rowOf{Schedule: sched, workflow: r.Workflow, calendars: r.calendars}, now, store.SkipPaused)
+		row := rowOf{Schedule: sched, workflow: r.Workflow, calendars: r.calendars}
+		owed, next := settle(row, now, store.SkipPaused)
+		if err := tellUnfired(ctx, r.store, tx, row, owed); err != nil {
+			return Resumed{}, err
+		}
 		fires = append(fires, owed...)
 		advances = append(advances, store.Advance{Schedule: sched.ID, Next: next})
 	}

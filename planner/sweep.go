@@ -17,5 +17,11 @@ func (p *Planner) sweep(ctx context.Context) (time.Duration, error) {
 	if n > 0 {
 		p.logger.Info("gave schedules with a delay their next fire", "schedules", n)
 	}
+	if n, err = p.store.ExpireSets(ctx); err != nil {
+		return 0, err
+	}
+	if n > 0 {
+		p.logger.Warn("upstream sets expired incomplete", "sets", n)
+	}
 	return sweepEvery, nil
 }

@@ -68,6 +68,8 @@ type DueSchedule struct {
 	Decided, LastFired *time.Time
 	// Calendars are those that the spec names.
 	Calendars []Calendar
+	// Watched says that other workflows wait for this one's completions (S12).
+	Watched bool
 }
 
 // ClaimDue claims at most limit schedules whose time has come by the database's clock, and returns that clock's reading.
@@ -103,9 +105,9 @@ func readLedger(ctx context.Context, tx pgx.Tx, due []DueSchedule) error {
 	}
 	var id int64
 	var r DueSchedule
-	_, err = pgx.ForEachRow(rows, []any{&id, &r.Workflow, &r.Version, &r.Paused, &r.Decided, &r.LastFired}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id, &r.Workflow, &r.Version, &r.Paused, &r.Decided, &r.LastFired, &r.Watched}, func() error {
 		d := at[id]
-		d.Workflow, d.Version, d.Paused, d.Decided, d.LastFired = r.Workflow, r.Version, r.Paused, r.Decided, r.LastFired
+		d.Workflow, d.Version, d.Paused, d.Decided, d.LastFired, d.Watched = r.Workflow, r.Version, r.Paused, r.Decided, r.LastFired, r.Watched
 		return nil
 	})
 	return err

@@ -19,7 +19,12 @@ WITH ready AS (
 ), ended AS (
     UPDATE ax.runs r SET state = 'succeeded', reason = 'all_succeeded', finished_at = now()
     FROM ready WHERE ready.mode = 'end' AND r.id = ready.run_id
-    RETURNING r.id
+    RETURNING r.id, r.workflow_id, r.generation, r.trigger, r.scheduled_at, r.logical_date
+), completed AS (
+    INSERT INTO ax.completions (workflow_id, run_id, generation, scheduled_at, logical_date)
+    SELECT e.workflow_id, e.id, e.generation, e.scheduled_at, e.logical_date FROM ended e
+    WHERE e.trigger = 'backfill' OR EXISTS (SELECT FROM ax.upstream_terms u WHERE u.upstream_id = e.workflow_id)
+    RETURNING 1
 ), settle AS (
     INSERT INTO ax.run_intents (run_id, kind, actor) SELECT run_id, 'settle', 'engine' FROM ready WHERE mode = 'settle'
     ON CONFLICT DO NOTHING
@@ -29,6 +34,7 @@ WITH ready AS (
     FROM (SELECT DISTINCT queue FROM job WHERE state = 'available') q
 )
 SELECT 'note' AS what, n AS id, NULL::text AS args FROM note
+UNION ALL SELECT 'note', count(pg_notify('ax_completed', '')), NULL FROM (SELECT FROM completed LIMIT 1) c
 UNION ALL SELECT 'end', id, NULL FROM ended
 UNION ALL SELECT 'settle', run_id, NULL FROM settle
 UNION ALL SELECT 'inline', id, args #>> '{}' FROM job WHERE state = 'running'
