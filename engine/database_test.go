@@ -39,12 +39,13 @@ func TestDatabaseGoesAwayInMidRun(t *testing.T) {
 			return Outcome{Err: &progress.Error{Class: progress.System, Code: "stopped", Message: ctx.Err().Error()}}
 		}
 	})})
+	narrow := b.setPool("narrow", slots(4))
 	runs := b.launch(b.register(`
 workflow: outage
 nodes:
   a: {handler: nap}
   b: {handler: nap, needs: [a]}
-  c: {handler: nap, needs: [b], retry: {max_lost: 10}}
+  c: {handler: nap, needs: [b], pool: narrow, retry: {max_lost: 10}}
   d: {handler: nap, needs: [c]}
 `), 20, "{}")
 	b.until("some nodes have ended", func() bool { return b.count("SELECT count(*) FROM ax.node_runs") >= 20 })
@@ -60,4 +61,5 @@ nodes:
 	}
 	require.Zero(t, b.count(`SELECT count(*) FROM (SELECT run_id, node FROM ax.node_runs WHERE state = 'succeeded'
 		GROUP BY run_id, node HAVING count(*) > 1) twice`))
+	b.free(narrow)
 }
