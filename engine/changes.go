@@ -64,7 +64,7 @@ func (r *moving) attempt(at spot, generation, number int) store.Attempt {
 }
 
 func (m *movement) begin(r *moving, s *progress.Start) {
-	b := m.engine.begin(r.plan, r.row.ID, s)
+	b := m.engine.begin(r.plan, r.row.ID, r.row.Priority, s)
 	if r.held && b.Mode != store.ModeDue {
 		b.Mode = store.ModeHold
 	}

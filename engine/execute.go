@@ -78,7 +78,7 @@ func (i *incarnation) one(claim store.Claim, kind string, mayGoOn bool) (next *s
 // mayInline reports whether this worker may go on with a node itself: same queue and priority, a kind it knows, and nothing
 // better waiting.
 func (i *incarnation) mayInline(p store.Place, f *finished) bool {
-	own := f.plan.places[f.node]
+	own := f.plan.place(f.node, f.facts.Priority)
 	if p.Queue != own.Queue || p.Priority != own.Priority || i.worker.executors[p.Kind] == nil {
 		return false
 	}

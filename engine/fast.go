@@ -231,7 +231,7 @@ func (b *fastBatch) ready(a *addition, by *finished) store.Ready {
 	r := store.Ready{Run: a.run, Node: a.name()}
 	switch {
 	case a.target.Node != progress.EndOfRun:
-		r.Place = by.plan.places[a.target.Node]
+		r.Place = by.plan.place(a.target.Node, by.facts.Priority)
 		r.Mode = b.engine.lanes.mode(r.Place)
 	case by.facts.Limited || by.facts.Awaited || by.plan.arrivals.Settles:
 		r.Mode = store.ModeSettle

@@ -76,7 +76,7 @@ func (l *launch) prepare(ctx context.Context, id store.RunID, at int, t *store.T
 	}
 	r := &prepared{at: at, plan: p, run: store.NewRun{
 		ID: id, Namespace: p.source.Namespace, Workflow: p.source.Workflow, Version: t.Version, State: progress.Running,
-		Limited: t.Named || def.Concurrency != nil && def.Concurrency.MaxRuns > 0, Priority: def.Priority,
+		Limited: t.Named || def.Concurrency != nil && def.Concurrency.MaxRuns > 0, Priority: max(t.Priority, def.Priority),
 		Trigger: t.Kind, Actor: t.Actor, Schedule: t.Schedule, ScheduledAt: t.ScheduledAt, LogicalDate: t.LogicalDate,
 		PreviousScheduledAt: t.PreviousScheduledAt, Params: params, Timeout: time.Duration(def.Timeout),
 		Parent: t.Parent, Depth: t.Depth, Undecided: p.undecided,
@@ -149,7 +149,7 @@ func (l *launch) write(ctx context.Context, tx pgx.Tx) error {
 		runs = append(runs, r.run)
 		l.out[r.at].Run, l.out[r.at].State = r.run.ID, r.run.State
 		if r.run.State == progress.Running && !r.run.Undecided {
-			begins = append(begins, l.engine.roots(r.plan, r.run.ID)...)
+			begins = append(begins, l.engine.roots(r.plan, r.run.ID, r.run.Priority)...)
 		}
 	}
 	if err := l.engine.store.InsertRuns(ctx, tx, runs, begins); err != nil {
@@ -160,23 +160,23 @@ func (l *launch) write(ctx context.Context, tx pgx.Tx) error {
 }
 
 // roots are the first attempts of a run that begins.
-func (e *Engine) roots(p *plan, run store.RunID) []store.Begin {
+func (e *Engine) roots(p *plan, run store.RunID, priority int) []store.Begin {
 	snap := progress.Fresh(p.graph, time.Time{}, int64(run))
 	var begins []store.Begin
 	for _, step := range progress.Advance(p.graph, &snap, nil) {
 		if step.Start != nil {
-			begins = append(begins, e.begin(p, run, step.Start))
+			begins = append(begins, e.begin(p, run, priority, step.Start))
 		}
 	}
 	return begins
 }
 
 // begin says how an attempt is made due: queued, held for a delay, or held for what its node waits for.
-func (e *Engine) begin(p *plan, run store.RunID, s *progress.Start) store.Begin {
+func (e *Engine) begin(p *plan, run store.RunID, priority int, s *progress.Start) store.Begin {
 	v := p.graph.At(s.Node)
 	b := store.Begin{
 		Attempt: store.Attempt{Run: run, Node: v.Name, Shard: s.Shard, Generation: s.Generation, Number: s.Attempt},
-		Place:   p.places[s.Node], Demand: p.demands[s.Node], Delay: s.After, Limit: time.Duration(v.Node.Timeout),
+		Place:   p.place(s.Node, priority), Demand: p.demands[s.Node], Delay: s.After, Limit: time.Duration(v.Node.Timeout),
 		Wait: time.Duration(v.Node.QueueTimeout),
 	}
 	switch {

@@ -74,6 +74,15 @@ func (p *plans) load(ctx context.Context, version int64) (*plan, error) {
 	return made, nil
 }
 
+// place says where a node's job goes in a run of some priority: that is the node's too, unless it has its own.
+func (p *plan) place(node, priority int) store.Place {
+	at := p.places[node]
+	if p.graph.At(node).Node.Priority == 0 {
+		at.Priority = priority
+	}
+	return at
+}
+
 // The kinds of jobs (River's word for what a worker must know to take one). A Go handler has a kind of its own, so that a
 // worker is only handed what it knows.
 const (

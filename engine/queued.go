@@ -34,7 +34,7 @@ func (e *Engine) startQueued(ctx context.Context, tx pgx.Tx, workflows []int64) 
 		}
 		run := store.Beginning{Run: n.Run, Timeout: time.Duration(p.graph.Definition().Timeout), Undecided: p.undecided || n.Reopened}
 		if !run.Undecided {
-			begins = append(begins, e.roots(p, n.Run)...)
+			begins = append(begins, e.roots(p, n.Run, n.Priority)...)
 		}
 		runs = append(runs, run)
 	}

@@ -17,6 +17,8 @@ type RunFacts struct {
 	NamespaceID, WorkflowID, VersionID int64
 	Namespace, Workflow, Trigger       string
 	Limited                            bool
+	// Priority is the run's.
+	Priority int
 	// Unclean means that the run was not clean when this was read, and so never will be.
 	Unclean bool
 	// Awaited means that an attempt of another run waits for this one.
@@ -29,7 +31,7 @@ type RunFacts struct {
 
 // RunFacts reads the facts of some runs; a run that does not exist is absent.
 func (s *Store) RunFacts(ctx context.Context, runs []RunID) ([]RunFacts, error) {
-	rows, err := s.pool.Query(ctx, `SELECT r.id, r.namespace_id, r.workflow_id, r.version_id, n.name, w.code, r.trigger, r.limited, r.parent IS NOT NULL, NOT r.clean,
+	rows, err := s.pool.Query(ctx, `SELECT r.id, r.namespace_id, r.workflow_id, r.version_id, n.name, w.code, r.trigger, r.limited, r.parent IS NOT NULL, NOT r.clean, r.priority,
 			r.params, r.scheduled_at, r.previous_scheduled_at, to_char(r.logical_date, 'YYYY-MM-DD')
 		FROM ax.runs r JOIN ax.workflows w ON w.id = r.workflow_id JOIN ax.namespaces n ON n.id = r.namespace_id
 		WHERE r.id = ANY ($1::bigint[])`, ids(runs))
@@ -38,7 +40,7 @@ func (s *Store) RunFacts(ctx context.Context, runs []RunID) ([]RunFacts, error) 
 	}
 	facts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (RunFacts, error) {
 		var f RunFacts
-		return f, row.Scan(&f.ID, &f.NamespaceID, &f.WorkflowID, &f.VersionID, &f.Namespace, &f.Workflow, &f.Trigger, &f.Limited, &f.Awaited, &f.Unclean,
+		return f, row.Scan(&f.ID, &f.NamespaceID, &f.WorkflowID, &f.VersionID, &f.Namespace, &f.Workflow, &f.Trigger, &f.Limited, &f.Awaited, &f.Unclean, &f.Priority,
 			&f.Params, &f.ScheduledAt, &f.PreviousScheduledAt, &f.LogicalDate)
 	})
 	if err != nil {

@@ -24,7 +24,9 @@ type LockedRun struct {
 	// Parent is the attempt that waits for this run, or "".
 	Parent string
 	Depth  int
-	Now    time.Time
+	// Priority is the run's.
+	Priority int
+	Now      time.Time
 }
 
 // Claim is a live row that a result wants removed: a job, or with Job zero a held row. A job that nobody has taken has attempt 0.
@@ -96,7 +98,7 @@ func (s *Store) LockRuns(ctx context.Context, tx pgx.Tx, runs []RunID, claims []
 	b := &pgx.Batch{}
 	b.Queue(moves["lock"], ids(runs)).Query(collect(&l.Runs, func(r *LockedRun) []any {
 		return []any{&r.ID, &r.Namespace, &r.Workflow, &r.Version, &r.State, &r.Clean, &r.Limited, &r.Key, &r.Generation,
-			&r.Canceling, &r.TimedOut, &r.PastDeadline, &r.Held, &r.Parent, &r.Depth, &r.Now}
+			&r.Canceling, &r.TimedOut, &r.PastDeadline, &r.Held, &r.Parent, &r.Depth, &r.Priority, &r.Now}
 	}))
 	b.Queue(moves["take"], claimArgs(claims)...).Query(collect(&l.Taken, func(t *Taken) []any {
 		return []any{&t.Attempt.Run, &t.Attempt.Node, &t.Attempt.Shard, &t.Attempt.Number, &orZero{&t.JobID}, &t.QueuedAt, &t.StartedAt,

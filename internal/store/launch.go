@@ -110,8 +110,9 @@ func newRunArgs(r []NewRun) []any {
 
 // Startable is a queued run that may start.
 type Startable struct {
-	Run     RunID
-	Version int64
+	Run      RunID
+	Version  int64
+	Priority int
 	// Reopened means that it has run before: what is left of it is for the general path to say.
 	Reopened bool
 }
@@ -125,7 +126,7 @@ func (s *Store) NextQueued(ctx context.Context, tx pgx.Tx, workflows []int64) ([
 	}
 	got, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Startable, error) {
 		var st Startable
-		return st, row.Scan(&st.Run, &st.Version, &st.Reopened)
+		return st, row.Scan(&st.Run, &st.Version, &st.Priority, &st.Reopened)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find queued runs: %w", err)

@@ -14,6 +14,8 @@ type Trigger struct {
 	Named bool
 	// Kind is what caused it: schedule, manual, api …; Actor is who.
 	Kind, Actor string
+	// Priority makes the run less urgent than its workflow's own; 0 leaves that.
+	Priority int
 	// Schedule is 0 unless a schedule fired.
 	Schedule int64
 	// ScheduledAt is the logical time; LogicalDate its date in the schedule's zone, yyyy-mm-dd (S11).
