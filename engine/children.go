@@ -132,7 +132,7 @@ func childEnded(s store.EndedChild) Outcome {
 	case s.Refused != "":
 		return permanent("child_refused", s.Refused)
 	case s.State == progress.Succeeded:
-		return Outcome{Output: s.Output}
+		return Outcome{}
 	case s.State == progress.Skipped:
 		return Outcome{Skipped: true, Reason: "the child run was skipped"}
 	default:

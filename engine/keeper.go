@@ -185,24 +185,40 @@ func (k *keeper) signals(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, s := range ended {
-		if s.State == progress.Succeeded {
-			if s.Output, err = k.engine.runOutput(ctx, s.Child, s.Version); err != nil {
-				return 0, err
-			}
-		}
-		r := k.engine.completer.finish(ctx, &finished{claim: store.Claim{Attempt: s.Parent}, outcome: childEnded(s).checked(), actor: "engine"})
-		if r.err != nil && !errors.Is(r.err, ErrStale) {
-			return 0, r.err
-		}
-		if err := k.engine.store.DropSignal(ctx, s.Parent); err != nil {
-			return 0, err
-		}
+	var together sync.WaitGroup
+	errs := make([]error, len(ended))
+	for i, s := range ended {
+		together.Go(func() { errs[i] = k.answer(ctx, s) })
+	}
+	together.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return 0, err
 	}
 	if len(ended) == keepBatch {
 		return 0, nil
 	}
 	return k.engine.timings.Look, nil
+}
+
+// answer ends the node that waits for a child run.
+func (k *keeper) answer(ctx context.Context, s store.EndedChild) error {
+	outcome := childEnded(s)
+	if s.State == progress.Succeeded {
+		output, err := k.engine.runOutput(ctx, s.Child, s.Version)
+		switch {
+		case err != nil && (store.Transient(err) || ctx.Err() != nil):
+			return err
+		case err != nil:
+			outcome = Outcome{Err: permanent(codeInternal, "the output of child run %s cannot be read: %v", s.Child, err)}
+		default:
+			outcome.Output = output
+		}
+	}
+	r := k.engine.completer.finish(ctx, &finished{claim: store.Claim{Attempt: s.Parent}, outcome: outcome.checked(), actor: "engine"})
+	if r.err != nil && !errors.Is(r.err, ErrStale) {
+		return r.err
+	}
+	return k.engine.store.DropSignal(ctx, s.Parent)
 }
 
 // expire fails what has waited longer than its queue_timeout; it is not retried (S17).

@@ -55,8 +55,6 @@ type EndedChild struct {
 	Version int64
 	Refused string
 	Skipped bool
-	// Output is filled by the caller from the child's version.
-	Output []byte
 }
 
 // EndedChildren lists signals, at most limit.

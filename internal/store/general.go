@@ -85,7 +85,7 @@ type Locked struct {
 	Taken []Taken
 	Facts []Fact
 	Live  []Live
-	// Expansions are those of all generations.
+	// Expansions are those of all generations, without their items.
 	Expansions []Expansion
 	// Intents are the wishes about the runs, oldest first.
 	Intents []Intent
@@ -111,9 +111,9 @@ func (s *Store) LockRuns(ctx context.Context, tx pgx.Tx, runs []RunID, claims []
 		return []any{&v.Attempt.Run, &v.Attempt.Node, &v.Attempt.Shard, &v.Attempt.Generation, &v.Attempt.Number, &v.State, &v.JobID, &v.QueuedAt, &v.StartedAt,
 			&orEmpty{&v.Worker}, &v.Holds, &v.Kind}
 	}))
-	b.Queue("SELECT run_id, node, generation, base, total, items FROM ax.expansions WHERE run_id = ANY ($1::bigint[])", ids(runs)).
+	b.Queue("SELECT run_id, node, generation, base, total FROM ax.expansions WHERE run_id = ANY ($1::bigint[])", ids(runs)).
 		Query(collect(&l.Expansions, func(e *Expansion) []any {
-			return []any{&e.Run, &e.Node, &e.Generation, &e.Base, &e.Total, &e.Items}
+			return []any{&e.Run, &e.Node, &e.Generation, &e.Base, &e.Total}
 		}))
 	b.Queue(`SELECT run_id, kind, actor, COALESCE(reason, '') FROM ax.run_intents WHERE run_id = ANY ($1::bigint[])
 		ORDER BY created_at`, ids(runs)).Query(collect(&l.Intents, func(i *Intent) []any {
