@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/internal/cron"
 	"github.com/ax-run/ax/internal/store"
 )
@@ -69,6 +70,9 @@ func (a *App) trigger(ctx context.Context, tx pgx.Tx, t Trigger) (string, error)
 	at := t.LogicalTime
 	if at.IsZero() {
 		at = entry.Now
+	}
+	if err := dag.CheckInstant(at); err != nil {
+		return "", fmt.Errorf("read the logical time: %w", err)
 	}
 	launched, err := a.engine.Launch(ctx, tx, []store.Trigger{{
 		Version: entry.Version, Kind: "api", Actor: cmp.Or(t.Actor, actor), Params: params,

@@ -76,9 +76,6 @@ func delayedView(r store.DelayedRow) DelayedRun {
 
 // delay keeps a run for later, once its parameters are known to fit.
 func (a *API) delay(ctx context.Context, in *triggerInput, w store.WorkflowRow, t store.Trigger) (*triggerOutput, error) {
-	if err := checkYear("body.run_at", *in.Body.RunAt); err != nil {
-		return nil, err
-	}
 	graph, err := a.graphs.of(ctx, t.Version)
 	if err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func (a *API) letterQuery(ctx context.Context, namespace string, f *LetterFilter
 		if bound.at == nil || bound.at.IsZero() {
 			continue
 		}
-		if err := checkYear(bound.name, *bound.at); err != nil {
+		if err := checkInstant(bound.name, bound.at); err != nil {
 			return q, err
 		}
 		*bound.into = *bound.at

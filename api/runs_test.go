@@ -51,6 +51,8 @@ func TestTriggerRefusesWhatItCannotMean(t *testing.T) {
 		`{"unknown": 1}`:                    http.StatusUnprocessableEntity,
 		`{"logical_time": "yesterday"}`:     http.StatusUnprocessableEntity,
 		`{"logical_time": "9999-12-31T23:59:59-12:00"}`: http.StatusUnprocessableEntity,
+		`{"logical_time": "0001-01-01T00:00:00Z"}`:      http.StatusUnprocessableEntity,
+		`{"run_at": "9999-12-31T23:59:59Z"}`:            http.StatusUnprocessableEntity,
 		`{"run_at": "tomorrow"}`:                        http.StatusUnprocessableEntity,
 		`{"version": 2}`:                                http.StatusUnprocessableEntity,
 	} {

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/internal/store"
 )
 
@@ -94,6 +95,20 @@ func (b *TriggerBody) check() error {
 	case b.OnlyNodes == nil && b.Inputs != nil:
 		return invalid("body.inputs", "only a test run is given the outputs of nodes; say which nodes run in only_nodes")
 	}
+	if err := checkInstant("body.logical_time", b.LogicalTime); err != nil {
+		return err
+	}
+	return checkInstant("body.run_at", b.RunAt)
+}
+
+// checkInstant refuses an instant that no run can be about.
+func checkInstant(location string, at *time.Time) error {
+	if at == nil {
+		return nil
+	}
+	if err := dag.CheckInstant(*at); err != nil {
+		return invalid(location, "%v", err)
+	}
 	return nil
 }
 
@@ -148,15 +163,7 @@ func (a *API) logicalTime(ctx context.Context, given *time.Time) (time.Time, err
 	if given == nil {
 		return a.Store.Now(ctx)
 	}
-	return *given, checkYear("body.logical_time", *given)
-}
-
-// checkYear refuses instants that the database does not have.
-func checkYear(location string, at time.Time) error {
-	if y := at.UTC().Year(); y < 1 || y > 9998 {
-		return invalid(location, "the year must be between 1 and 9998")
-	}
-	return nil
+	return *given, nil
 }
 
 // launch starts the run, or says why it may not.

@@ -62,11 +62,27 @@ func (c *checker) late(at *place, s *Schedule) {
 }
 
 func (c *checker) bounds(at *place, s *Schedule) bool {
+	before := c.count()
+	c.instant(at.key("at"), s.At)
+	c.instant(at.key("start"), s.Start)
+	c.instant(at.key("end"), s.End)
+	if c.count() > before {
+		return false
+	}
 	if s.Start != nil && s.End != nil && !s.Start.Before(*s.End) {
 		c.neverFires(at.key("end"), "its end is not after its start")
 		return false
 	}
 	return true
+}
+
+func (c *checker) instant(at *place, instant *time.Time) {
+	if instant == nil {
+		return
+	}
+	if err := CheckInstant(*instant); err != nil {
+		c.add(at, CodeInvalidTime, "%v", err).value(instant.Format(time.RFC3339))
+	}
 }
 
 func (c *checker) zone(at *place, s *Schedule) *time.Location {

@@ -115,6 +115,23 @@ func TestRegistrationAnswersWithTheNextFives(t *testing.T) {
 	require.Equal(t, planner.Upcoming{Schedule: "o", Fires: []time.Time{soon}}, r.Next[2])
 }
 
+func TestFiresEndWithTheYear9999(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	start := time.Date(9998, 1, 1, 0, 0, 0, 0, time.UTC)
+	r := h.register("w", schedules("{every: 365d, start: 9998-01-01T00:00:00Z}"))
+	require.Equal(t, []time.Time{start, start.AddDate(1, 0, 0)}, r.Next[0].Fires)
+}
+
+func TestIntervalsCountFromDistantInstants(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2400, 1, 1, 0, 0, 0, 500, time.UTC)
+	table := planner.Timetable{Spec: dag.Schedule{Name: "n", Timezone: "UTC", Every: dag.Duration(time.Second)}, Anchor: time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)}
+	fires, err := table.Next(from, 2)
+	require.NoError(t, err)
+	require.Equal(t, []time.Time{time.Date(2400, 1, 1, 0, 0, 1, 0, time.UTC), time.Date(2400, 1, 1, 0, 0, 2, 0, time.UTC)}, fires)
+}
+
 func TestIntervalsKeepTheirPhase(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -133,7 +133,7 @@ func toTick(at *time.Time) *time.Time {
 // next is the first instant after the given one, in the schedule's zone; false when none is left.
 func (t *times) next(after time.Time) (time.Time, bool) {
 	at, ok := t.following(t.fromStart(after))
-	if !ok || t.end != nil && at.After(*t.end) {
+	if !ok || t.end != nil && at.After(*t.end) || !dag.Tellable(at) {
 		return time.Time{}, false
 	}
 	return at.In(t.zone), true
@@ -162,7 +162,7 @@ func (t *times) following(after time.Time) (time.Time, bool) {
 	case t.cron != nil:
 		return t.cron.Next(after)
 	case t.every > 0:
-		return t.anchor.Add(t.every * time.Duration(t.periods(after)+1)), true
+		return time.UnixMicro(t.anchor.UnixMicro() + t.every.Microseconds()*(t.periods(after)+1)), true
 	}
 	return *t.at, t.at.After(after)
 }
@@ -175,12 +175,13 @@ func (t *times) fromStart(after time.Time) time.Time {
 	return after
 }
 
-// periods is how many whole periods an instant is after the anchor; -1 before it.
+// periods is how many whole periods an instant is after the anchor; -1 before it. A time.Duration would be too short between
+// distant instants.
 func (t *times) periods(at time.Time) int64 {
 	if at.Before(t.anchor) {
 		return -1
 	}
-	return int64(at.Sub(t.anchor) / t.every)
+	return (at.UnixMicro() - t.anchor.UnixMicro()) / t.every.Microseconds()
 }
 
 // count is how many instants there are after one and up to another, that one included.
