@@ -36,10 +36,13 @@ func NewCommand(config CommandConfig) Executor {
 	if config.Grace == 0 {
 		config.Grace = 5 * time.Second
 	}
-	return &commandExecutor{config}
+	return &commandExecutor{CommandConfig: config, room: &workroom{}}
 }
 
-type commandExecutor struct{ CommandConfig }
+type commandExecutor struct {
+	CommandConfig
+	room *workroom
+}
 
 // commandWork is dag.Command as it is run.
 type commandWork struct {
@@ -57,7 +60,7 @@ func (x *commandExecutor) Execute(ctx context.Context, t *Task) Outcome {
 	if err := w.check(); err != nil {
 		return Outcome{Err: err}
 	}
-	space, err := newWorkspace(t.Inputs)
+	space, err := newWorkspace(x.room, t.Inputs)
 	if err != nil {
 		return Outcome{Err: system(codeInternal, "%v", err)}
 	}

@@ -12,15 +12,20 @@ import (
 
 // workspace is an attempt's own folder: the program's working folder, and beside it the files of its input and output.
 type workspace struct {
+	room                     *workroom
 	dir, work, input, output string
 }
 
-func newWorkspace(inputs json.RawMessage) (*workspace, error) {
-	dir, err := os.MkdirTemp("", "ax-")
+func newWorkspace(room *workroom, inputs json.RawMessage) (*workspace, error) {
+	parent, err := room.enter()
 	if err != nil {
-		return nil, fmt.Errorf("make the attempt's folder: %w", err)
+		return nil, fmt.Errorf("make the folder of attempts: %w", err)
 	}
-	w := &workspace{dir: dir, work: filepath.Join(dir, "work"), input: filepath.Join(dir, "input.json"), output: filepath.Join(dir, "output.json")}
+	dir, err := os.MkdirTemp(parent, "")
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make the attempt's folder: %w", err), room.leave())
+	}
+	w := &workspace{room: room, dir: dir, work: filepath.Join(dir, "work"), input: filepath.Join(dir, "input.json"), output: filepath.Join(dir, "output.json")}
 	if err := errors.Join(os.Mkdir(w.work, 0o700), os.WriteFile(w.input, objectOr(inputs), 0o600)); err != nil {
 		return nil, errors.Join(fmt.Errorf("fill the attempt's folder: %w", err), w.remove())
 	}
@@ -28,7 +33,7 @@ func newWorkspace(inputs json.RawMessage) (*workspace, error) {
 }
 
 func (w *workspace) remove() error {
-	if err := os.RemoveAll(w.dir); err != nil {
+	if err := errors.Join(os.RemoveAll(w.dir), w.room.leave()); err != nil {
 		return fmt.Errorf("remove the attempt's folder: %w", err)
 	}
 	return nil
