@@ -112,6 +112,7 @@ func (a *API) routes() {
 	a.poolRoutes()
 	a.queueRoutes()
 	a.upstreamRoutes()
+	a.workerRoutes()
 }
 
 // requestTime bounds what a request may take of the database, streams excepted.

@@ -31,10 +31,11 @@ type Config struct {
 // Timings are how often the engine looks and how long it waits (S27).
 type Timings struct {
 	// Beat is how often a worker renews its lease, Misses how many it may miss before it is suspect, Probe how long after that it is
-	// lost. Zero: 10 s, 3, 15 s.
+	// lost, if it has no address or cannot be reached there Probes times one after another. Zero: 10 s, 3, 15 s, once.
 	Beat   time.Duration
 	Misses int
 	Probe  time.Duration
+	Probes int
 	// Look is how often the engine looks for what no notification told it of: due nodes, dead workers, wishes. Zero: 1 s.
 	Look time.Duration
 	// Grace is how long a body may go on after its attempt has ended before it is given up on (S17). Zero: 10 s.
@@ -53,11 +54,17 @@ func (t Timings) withDefaults() Timings {
 	if t.Misses == 0 {
 		t.Misses = 3
 	}
+	if t.Probes == 0 {
+		t.Probes = 1
+	}
 	return t
 }
 
+// suspect is how long a worker may be silent before it is given nothing new.
+func (t Timings) suspect() time.Duration { return time.Duration(t.Misses) * t.Beat }
+
 // lease is how long a worker counts as live after its last beat.
-func (t Timings) lease() time.Duration { return time.Duration(t.Misses)*t.Beat + t.Probe }
+func (t Timings) lease() time.Duration { return t.suspect() + t.Probe }
 
 // Metrics is told what the engine does; its methods must not block.
 type Metrics interface {

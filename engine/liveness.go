@@ -20,11 +20,14 @@ func (i *incarnation) beatLoop(lost chan<- error) service.Service {
 	return service.NewLoop(service.LoopConfig{Name: "beat", Logger: i.engine.log, Round: func(ctx context.Context) time.Duration {
 		asked := time.Now()
 		beat, cancel := context.WithTimeout(ctx, i.engine.timings.lease()/3)
-		err := i.store().Beat(beat, i.row(), i.draining.Load())
+		drained, err := i.store().Beat(beat, i.row(), i.draining.Load())
 		cancel()
 		switch {
 		case err == nil:
 			last = asked
+			if drained {
+				i.drained.Do(i.takeNothing)
+			}
 		case errors.Is(err, store.ErrWorkerLost):
 			i.running.cancelAll(errLeaseOver)
 			select {
@@ -41,6 +44,14 @@ func (i *incarnation) beatLoop(lost chan<- error) service.Service {
 		}
 		return i.engine.timings.Beat
 	}})
+}
+
+// takeNothing stops the fetching, because somebody has told the worker to drain (S28). What runs goes on, and the lease is kept, until the process
+// is stopped.
+func (i *incarnation) takeNothing() {
+	i.engine.log.Info("the worker was told to drain and takes nothing new", slog.String("worker", i.id))
+	i.draining.Store(true)
+	go i.client.stopFetching(context.WithoutCancel(i.base))
 }
 
 // sweepLoop keeps what this process holds and what the database says it holds the same, serves new queues, and
@@ -102,7 +113,7 @@ func (i *incarnation) serveNewQueues(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := i.store().Beat(ctx, i.row(), i.draining.Load()); err != nil {
+	if _, err := i.store().Beat(ctx, i.row(), i.draining.Load()); err != nil {
 		return err
 	}
 	i.engine.keeper.loops["workers"].Wake()

@@ -24,6 +24,9 @@ type WorkerConfig struct {
 	Name string
 	// Namespace is the one it serves. Zero: default.
 	Namespace string
+	// Labels say what nodes may ask for (S26). App is the program, for people.
+	Labels map[string]string
+	App    string
 	// Queues are the queues it serves and how many nodes it runs of each at once. Nil: every queue of the namespace, also those made
 	// later, with Capacity each.
 	Queues map[string]int
@@ -185,7 +188,9 @@ type incarnation struct {
 	base      context.Context
 	cancel    context.CancelCauseFunc
 	draining  atomic.Bool
-	client    *riverClient
+	// drained stops the fetching once somebody has told the worker to take nothing new.
+	drained sync.Once
+	client  *riverClient
 
 	mu     sync.Mutex
 	queues map[string]int // River queue to capacity
@@ -203,8 +208,14 @@ func (i *incarnation) row() store.Worker {
 	for _, n := range i.queues {
 		capacity += n
 	}
-	return store.Worker{Incarnation: i.id, Name: i.worker.config.Name, Namespace: i.namespace, Queues: slices.Sorted(maps.Keys(i.queues)),
-		Kinds: slices.Sorted(maps.Keys(i.worker.executors)), Capacity: capacity, Lease: i.engine.timings.lease()}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "" // for people only
+	}
+	c := &i.worker.config
+	return store.Worker{Incarnation: i.id, Name: c.Name, Namespace: i.namespace, App: c.App, Host: host, Labels: c.Labels,
+		Queues: slices.Sorted(maps.Keys(i.queues)), Kinds: slices.Sorted(maps.Keys(i.worker.executors)), Capacity: capacity,
+		Suspect: i.engine.timings.suspect(), Lease: i.engine.timings.lease()}
 }
 
 func (i *incarnation) register(ctx context.Context) error {

@@ -6,6 +6,9 @@
 CREATE TABLE ax.namespaces (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE,
+    -- What dispatches are signed with and tokens of workers are made of; the old one is still believed (contract §3).
+    signing_secret bytea NOT NULL DEFAULT decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'),
+    signing_secret_old bytea,
     created_at timestamptz NOT NULL DEFAULT now()
 );
 INSERT INTO ax.namespaces (name) VALUES ('default');
@@ -243,6 +246,8 @@ CREATE TABLE ax.held (
     priority smallint NOT NULL,
     due_at timestamptz,
     worker text,
+    -- Of what runs elsewhere: the registered worker that has it, or until when it counts as alive if it is kept alive by beats of its own.
+    incarnation text,
     lease_until timestamptz,
     deadline_at timestamptz,
     since timestamptz NOT NULL DEFAULT now(),
@@ -255,6 +260,8 @@ CREATE TABLE ax.held (
 ) WITH (fillfactor = 70);
 CREATE INDEX held_due ON ax.held (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX held_deadline ON ax.held (deadline_at) WHERE deadline_at IS NOT NULL;
+CREATE INDEX held_lease ON ax.held (lease_until) WHERE lease_until IS NOT NULL;
+CREATE INDEX held_incarnation ON ax.held (incarnation) WHERE incarnation IS NOT NULL;
 CREATE INDEX held_expiry ON ax.held (((detail ->> 'expires')::bigint)) WHERE kind IN ('worker', 'pool', 'queue');
 CREATE INDEX held_worker ON ax.held (queue, job_kind, priority, since) WHERE kind IN ('worker', 'queue');
 -- Those who wait for the same pools and the same workers stand in one line: if the first of them cannot go, none can.
@@ -328,20 +335,86 @@ CREATE UNLOGGED TABLE ax.plans (
     expires_at timestamptz NOT NULL
 );
 
--- One lease row a worker process (S27). The incarnation is the process's River client id.
+-- Where nodes with labels or a route of their own wait (S26), within a queue. Its River name is the queue's, '-' and its id. What is of
+-- kind any is served by the workers whose name is worker, or that have the labels; what is of another kind is first given to one of them.
+CREATE TABLE ax.routes (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    queue_id bigint NOT NULL REFERENCES ax.queues,
+    kind text NOT NULL,
+    labels jsonb NOT NULL DEFAULT '{}',
+    worker text COLLATE "C" NOT NULL DEFAULT '',
+    -- How many nodes round robin has given away.
+    turn bigint NOT NULL DEFAULT 0,
+    UNIQUE (queue_id, kind, labels, worker)
+);
+
+-- One lease row a worker (S27): a process on this database, whose incarnation is its River client's id, or a remote worker of the worker protocol.
 CREATE TABLE ax.workers (
     incarnation text PRIMARY KEY,
-    name text NOT NULL,
+    name text COLLATE "C" NOT NULL,
     namespace_id bigint NOT NULL REFERENCES ax.namespaces,
+    remote boolean NOT NULL DEFAULT false,
+    app text NOT NULL DEFAULT '',
+    host text NOT NULL DEFAULT '',
+    -- Where a remote worker is pushed to; null for one that polls and for processes.
+    address text,
+    labels jsonb NOT NULL DEFAULT '{}',
+    protocol integer NOT NULL DEFAULT 0,
+    -- The names of the queues that a remote worker takes from; null is all of them.
+    wants text[],
     -- What it takes: pairs of River queue and job kind are the product of these two.
     queues text[] NOT NULL,
     kinds text[] NOT NULL,
     capacity integer NOT NULL,
+    -- How long after its last beat it is suspect, and how long after that it may be lost.
+    suspect_after interval NOT NULL DEFAULT '30 seconds',
     lease interval NOT NULL,
     started_at timestamptz NOT NULL DEFAULT now(),
+    -- -infinity is lost, whatever its lease.
     beat_at timestamptz NOT NULL DEFAULT now(),
-    stopping boolean NOT NULL DEFAULT false
+    stopping boolean NOT NULL DEFAULT false,
+    -- Since when it takes nothing new because somebody said so.
+    drained_at timestamptz,
+    drained_by text,
+    -- It is forgotten when its last attempt has ended.
+    leaving boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 50);
+CREATE INDEX workers_by_name ON ax.workers (namespace_id, name);
+
+-- Whether a worker is lost. One with an address is lost only when somebody has tried to reach it there and could not, which sets its beat.
+CREATE FUNCTION ax.worker_lost(beat_at timestamptz, lease interval, address text) RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN beat_at = '-infinity' OR address IS NULL AND beat_at + lease < now();
+-- Whether a worker may be given something new.
+CREATE FUNCTION ax.worker_takes(w ax.workers) RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN w.beat_at + w.suspect_after >= now() AND NOT w.stopping AND NOT w.leaving AND w.drained_at IS NULL;
+-- What a worker is called to people.
+CREATE FUNCTION ax.worker_state(w ax.workers) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN CASE WHEN ax.worker_lost(w.beat_at, w.lease, w.address) THEN 'lost' WHEN w.beat_at + w.suspect_after < now() THEN 'suspect'
+        WHEN w.stopping OR w.leaving OR w.drained_at IS NOT NULL THEN 'draining' ELSE 'online' END;
+-- The River queues that a remote worker takes from.
+CREATE FUNCTION ax.queues_of(w ax.workers) RETURNS text[] LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN ARRAY(
+        SELECT 'q' || q.id FROM ax.queues q WHERE q.namespace_id = w.namespace_id AND (w.wants IS NULL OR q.name = ANY (w.wants))
+        UNION ALL
+        SELECT 'q' || r.queue_id || '-' || r.id FROM ax.routes r JOIN ax.queues q ON q.id = r.queue_id
+        WHERE q.namespace_id = w.namespace_id AND (w.wants IS NULL OR q.name = ANY (w.wants)) AND r.kind = 'any'
+          AND r.labels <@ w.labels AND (r.worker = '' OR r.worker = w.name));
+
+-- What came of attempts that were not current any more, and was refused (S18): one row for each attempt and kind of report.
+CREATE TABLE ax.refusals (
+    run_id bigint NOT NULL,
+    node text COLLATE "C" NOT NULL,
+    shard integer NOT NULL,
+    generation integer NOT NULL,
+    attempt integer NOT NULL,
+    kind text NOT NULL,
+    worker text NOT NULL DEFAULT '',
+    said text NOT NULL DEFAULT '',
+    count integer NOT NULL DEFAULT 1,
+    first_at timestamptz NOT NULL DEFAULT now(),
+    last_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (run_id, node, shard, generation, attempt, kind)
+);
 
 CREATE TABLE ax.logs (
     run_id bigint NOT NULL,

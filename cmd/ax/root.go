@@ -52,7 +52,7 @@ func verbs() []group {
 		{"hand", "Set right by hand:", []func(*call) *cobra.Command{newRerun, newReplay, newMark, newApprove, newHold, newRelease, newDeadLetters}},
 		{"other", "Other:", []func(*call) *cobra.Command{newVersion}},
 		{"times", "Keep times:", []func(*call) *cobra.Command{newCalendars}},
-		{"protect", "Protect:", []func(*call) *cobra.Command{newPools, newQueues}},
+		{"protect", "Protect:", []func(*call) *cobra.Command{newPools, newQueues, newWorkers}},
 	}
 }
 

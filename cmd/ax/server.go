@@ -16,6 +16,7 @@ const stopPatience = 30 * time.Second
 type serverFlags struct {
 	databaseURL, listen, zone, name string
 	httpNodes                       bool
+	timings                         timingFlags
 	targets                         httpFlags
 	log                             loggerFlags
 }
@@ -37,6 +38,7 @@ func newServer(c *call) *cobra.Command {
 	flags.StringVar(&f.listen, "listen", defaultListen, "the address to serve at; only this machine's own, for there are no tokens yet")
 	flags.BoolVar(&f.httpNodes, "http-nodes", false, "run http nodes here too")
 	flags.StringVar(&f.name, "name", "", "the name under which http nodes run here; the same over restarts, unlike any other's")
+	f.timings.add(cmd)
 	f.targets.add(cmd, "; implies --http-nodes")
 	f.log.add(cmd, "info")
 	return cmd
@@ -50,7 +52,11 @@ func (c *call) server(ctx context.Context, f serverFlags) error {
 	if err != nil {
 		return err
 	}
-	p := &process{log: log, databaseURL: f.databaseURL, parts: ax.Plan, zone: f.zone, patience: stopPatience}
+	timings, err := f.timings.timings()
+	if err != nil {
+		return err
+	}
+	p := &process{log: log, databaseURL: f.databaseURL, parts: ax.Plan, zone: f.zone, patience: stopPatience, timings: timings}
 	if f.httpNodes || len(f.targets.allow) > 0 {
 		p.parts = ax.Plan | ax.Work
 		p.worker.Name = f.name

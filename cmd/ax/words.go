@@ -13,13 +13,13 @@ import (
 // stateColour is the colour of a state's word.
 func stateColour(state string) colour {
 	switch state {
-	case "succeeded", "fired":
+	case "succeeded", "fired", "online":
 		return green
-	case "failed", "upstream_failed":
+	case "failed", "upstream_failed", "lost":
 		return red
 	case "running", "queued", "expected":
 		return blue
-	case "retrying", "waiting", "coalesced":
+	case "retrying", "waiting", "coalesced", "suspect", "draining":
 		return yellow
 	case "pending", "skipped", "canceled":
 		return faint

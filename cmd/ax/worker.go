@@ -13,7 +13,9 @@ import (
 type workerFlags struct {
 	databaseURL, name string
 	queues            map[string]int
+	labels            map[string]string
 	capacity          int
+	timings           timingFlags
 	pollOnly          bool
 	targets           httpFlags
 	commands          commandFlags
@@ -36,6 +38,8 @@ func newWorker(c *call) *cobra.Command {
 	flags.StringVar(&f.name, "name", "", "its name, the same over restarts: one that starts ends an earlier one of its name; random when left out")
 	flags.StringToIntVar(&f.queues, "queues", nil, "the queues to serve and how many nodes of each run at once, as sync=10,report=50; every queue when left out")
 	flags.IntVar(&f.capacity, "capacity", 100, "how many nodes of a queue run at once where --queues does not say")
+	flags.StringToStringVar(&f.labels, "labels", nil, "what nodes may ask for with labels, as zone=eu,gpu=yes")
+	f.timings.add(cmd)
 	flags.BoolVar(&f.pollOnly, "poll-only", false, "ask for work instead of listening, as behind a pooler in transaction mode")
 	f.targets.add(cmd, "")
 	f.commands.add(cmd)
@@ -61,8 +65,12 @@ func (c *call) worker(ctx context.Context, f workerFlags) error {
 	if err != nil {
 		return err
 	}
-	p := &process{log: log, databaseURL: f.databaseURL, parts: ax.Work, patience: stopPatience, worker: engine.WorkerConfig{
-		Name: f.name, Queues: f.queues, Capacity: f.capacity, PollOnly: f.pollOnly, HTTP: targets, Command: f.commands.executor(),
+	timings, err := f.timings.timings()
+	if err != nil {
+		return err
+	}
+	p := &process{log: log, databaseURL: f.databaseURL, parts: ax.Work, patience: stopPatience, timings: timings, worker: engine.WorkerConfig{
+		Name: f.name, App: "ax " + ownVersion().Version, Labels: f.labels, Queues: f.queues, Capacity: f.capacity, PollOnly: f.pollOnly, HTTP: targets, Command: f.commands.executor(),
 	}}
 	p.ready = func(context.Context, string) error { return c.tell("ax works") }
 	return p.run(ctx)

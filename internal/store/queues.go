@@ -41,11 +41,12 @@ func (s *Store) Queue(ctx context.Context, namespace int64, name string) (Queue,
 
 func (s *Store) queues(ctx context.Context, where string, args ...any) ([]Queue, error) {
 	rows, err := s.pool.Query(ctx, `SELECT q.id, q.name, q.max_waiting, q.paused_at, COALESCE(q.paused_by, ''), COALESCE(q.pause_reason, ''), q.created_at,
-			(SELECT count(*) FROM ax_river.river_job j WHERE j.state = 'available' AND j.queue = 'q' || q.id),
-			(SELECT count(*) FROM ax_river.river_job j WHERE j.state = 'running' AND j.queue = 'q' || q.id),
-			(SELECT count(*) FROM ax.held h WHERE h.kind IN ('worker', 'queue') AND h.queue = 'q' || q.id),
-			(SELECT count(*) FROM ax.workers w WHERE w.beat_at + w.lease >= now() AND NOT w.stopping AND 'q' || q.id = ANY (w.queues))
-		FROM ax.queues q `+where, args...)
+			(SELECT count(*) FROM ax_river.river_job j WHERE j.state = 'available' AND j.queue = ANY (l.lanes)),
+			(SELECT count(*) FROM ax_river.river_job j WHERE j.state = 'running' AND j.queue = ANY (l.lanes))
+				+ (SELECT count(*) FROM ax.held h WHERE h.incarnation IS NOT NULL AND h.queue = ANY (l.lanes)),
+			(SELECT count(*) FROM ax.held h WHERE h.kind IN ('worker', 'queue') AND h.queue = ANY (l.lanes)),
+			(SELECT count(*) FROM ax.workers w WHERE ax.worker_takes(w) AND 'q' || q.id = ANY (w.queues))
+		FROM ax.queues q CROSS JOIN LATERAL (SELECT 'q' || q.id || ARRAY(SELECT 'q' || q.id || '-' || r.id FROM ax.routes r WHERE r.queue_id = q.id) AS lanes) l `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read queues: %w", err)
 	}

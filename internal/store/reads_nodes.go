@@ -140,7 +140,7 @@ func liveNodes(ctx context.Context, tx pgx.Tx, run RunID) ([]LiveNode, error) {
 func liveJobs(ctx context.Context, tx pgx.Tx, run RunID) ([]LiveNode, error) {
 	rows, err := tx.Query(ctx, `SELECT j.args #>> '{}', CASE j.state WHEN 'running' THEN 'running' ELSE 'queued' END,
 			COALESCE(q.name, j.queue), j.kind, j.created_at, j.attempted_at, COALESCE(j.attempted_by[cardinality(j.attempted_by)], '')
-		FROM ax_river.river_job j LEFT JOIN ax.queues q ON j.queue = 'q' || q.id::text
+		FROM ax_river.river_job j LEFT JOIN ax.queues q ON split_part(j.queue, '-', 1) = 'q' || q.id::text
 		WHERE j.unique_key >= int8send($1::bigint) AND j.unique_key < int8send($1::bigint + 1)
 			AND j.unique_key IS NOT NULL AND j.unique_states IS NOT NULL AND ax_river.river_job_state_in_bitmask(j.unique_states, j.state)`, run)
 	if err != nil {

@@ -1,6 +1,6 @@
 -- name: QueueDepths :many
 SELECT COALESCE(q.name, j.queue)::text AS queue, j.depth
-FROM (SELECT queue, count(*)::bigint AS depth FROM ax_river.river_job WHERE state = 'available' GROUP BY queue) j
+FROM (SELECT split_part(queue, '-', 1) AS queue, count(*)::bigint AS depth FROM ax_river.river_job WHERE state = 'available' GROUP BY 1) j
 LEFT JOIN ax.queues q ON j.queue = 'q' || q.id::text;
 
 -- name: HeldCounts :many
@@ -10,9 +10,7 @@ SELECT kind, count(*)::bigint AS held FROM ax.held WHERE kind NOT IN ('remote', 
 SELECT count(*)::bigint FROM ax.runs WHERE limited AND state = 'queued';
 
 -- name: WorkerCounts :many
-SELECT (CASE WHEN beat_at = '-infinity' OR beat_at + lease < now() THEN 'lost' WHEN stopping THEN 'stopping' ELSE 'online' END)::text AS state,
-    count(*)::bigint AS workers
-FROM ax.workers GROUP BY 1;
+SELECT ax.worker_state(w)::text AS state, count(*)::bigint AS workers FROM ax.workers w GROUP BY 1;
 
 -- name: OpenDeadLetters :one
 SELECT count(*)::bigint FROM ax.dead_letters WHERE resolved_at IS NULL;

@@ -12,10 +12,10 @@ ORDER BY node, shard, generation, attempt;
 SELECT h.node, h.shard, h.generation, h.attempt, h.kind, h.state, h.queue, COALESCE(q.name, h.queue)::text AS queue_name, h.job_kind, h.due_at,
     h.worker, h.since, h.queued_at, h.started_at, COALESCE(h.demand, '')::text AS demand,
     (r.held_at IS NOT NULL)::boolean AS run_held, (q.paused_at IS NOT NULL)::boolean AS queue_paused,
-    EXISTS (SELECT FROM ax.workers w WHERE w.beat_at + w.lease >= now() AND NOT w.stopping AND h.queue = ANY (w.queues) AND h.job_kind = ANY (w.kinds))::boolean AS served
+    EXISTS (SELECT FROM ax.workers w WHERE ax.worker_takes(w) AND h.queue = ANY (w.queues) AND h.job_kind = ANY (w.kinds))::boolean AS served
 FROM ax.held h
 JOIN ax.runs r ON r.id = h.run_id
-LEFT JOIN ax.queues q ON h.queue = 'q' || q.id::text
+LEFT JOIN ax.queues q ON split_part(h.queue, '-', 1) = 'q' || q.id::text
 WHERE h.run_id = @run_id;
 
 -- name: LogChunks :many

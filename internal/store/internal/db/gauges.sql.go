@@ -51,7 +51,7 @@ func (q *Queries) OpenDeadLetters(ctx context.Context) (int64, error) {
 
 const queueDepths = `-- name: QueueDepths :many
 SELECT COALESCE(q.name, j.queue)::text AS queue, j.depth
-FROM (SELECT queue, count(*)::bigint AS depth FROM ax_river.river_job WHERE state = 'available' GROUP BY queue) j
+FROM (SELECT split_part(queue, '-', 1) AS queue, count(*)::bigint AS depth FROM ax_river.river_job WHERE state = 'available' GROUP BY 1) j
 LEFT JOIN ax.queues q ON j.queue = 'q' || q.id::text
 `
 
@@ -92,9 +92,7 @@ func (q *Queries) QueuedRuns(ctx context.Context) (int64, error) {
 }
 
 const workerCounts = `-- name: WorkerCounts :many
-SELECT (CASE WHEN beat_at = '-infinity' OR beat_at + lease < now() THEN 'lost' WHEN stopping THEN 'stopping' ELSE 'online' END)::text AS state,
-    count(*)::bigint AS workers
-FROM ax.workers GROUP BY 1
+SELECT ax.worker_state(w)::text AS state, count(*)::bigint AS workers FROM ax.workers w GROUP BY 1
 `
 
 type WorkerCountsRow struct {
