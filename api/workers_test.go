@@ -42,7 +42,7 @@ func TestWorkersAreListedWithTheirState(t *testing.T) {
 	require.Equal(t, []string{"default"}, busy.Queues)
 	require.Equal(t, map[string]string{"gpu": "yes"}, busy.Labels)
 	require.NotNil(t, busy.HeartbeatAt)
-	require.Nil(t, as[api.WorkerDetail](b.get(ns + "/workers/gone")).HeartbeatAt)
+	require.Nil(t, as[api.WorkerDetail](b.get(ns+"/workers/gone")).HeartbeatAt)
 
 	first := as[api.Page[api.Worker]](b.get(ns + "/workers?limit=3").is(http.StatusOK))
 	require.Len(t, as[api.Page[api.Worker]](b.get(ns+"/workers?limit=3&cursor="+first.NextCursor)).Items, 1)

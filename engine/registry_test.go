@@ -30,7 +30,9 @@ func TestADrainedWorkerTakesNothingNew(t *testing.T) {
 	b.until("the worker has heard of it", func() bool { return b.engine.worker.current.Load().draining.Load() })
 	b.until("nothing is served", func() bool { return len(b.engine.lanes.now().Open) == 0 })
 	goOn <- struct{}{}
-	b.until("b waits for a worker", func() bool { return b.count("SELECT count(*) FROM ax.held WHERE run_id = $1 AND node = 'b' AND kind = 'worker'", run) == 1 })
+	b.until("b waits for a worker", func() bool {
+		return b.count("SELECT count(*) FROM ax.held WHERE run_id = $1 AND node = 'b' AND kind = 'worker'", run) == 1
+	})
 	close(goOn)
 	row, err := b.store.WorkerNamed(t.Context(), 1, "worker")
 	require.NoError(t, err)
