@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/ax-run/ax/internal/store"
 )
@@ -34,8 +36,14 @@ type jobArgs struct {
 // Kind implements river.JobArgs.
 func (a jobArgs) Kind() string { return a.kind }
 
-// UnmarshalJSON reads the string.
-func (a *jobArgs) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &a.text) }
+// UnmarshalJSON reads the string; River has checked that b is JSON.
+func (a *jobArgs) UnmarshalJSON(b []byte) error {
+	if n := len(b); n >= 2 && b[0] == '"' && bytes.IndexByte(b, '\\') < 0 {
+		a.text = string(b[1 : n-1])
+		return nil
+	}
+	return json.Unmarshal(b, &a.text)
+}
 
 // MarshalJSON writes the string.
 func (a jobArgs) MarshalJSON() ([]byte, error) { return json.Marshal(a.text) }
@@ -46,16 +54,30 @@ type jobWorker struct {
 	inc *incarnation
 }
 
-// Work carries out a node and every node that follows inline. It always returns nil, and only after the result is durable or refused: to
-// River a job never fails, since retries and losses are the engine's.
+// Work carries out a node and every node that follows inline. It returns only after the result is durable or refused: to
+// River a job never fails, since retries and losses are the engine's, and there is nothing left to complete.
 func (w *jobWorker) Work(_ context.Context, job *river.Job[jobArgs]) error {
 	attempt, err := store.ParseJobArgs(job.Args.text)
 	if err != nil {
 		return fmt.Errorf("job %d is none of ours: %w", job.ID, err)
 	}
 	w.inc.work(store.Claim{Job: store.JobRef{ID: job.ID, Attempt: job.Attempt}, Attempt: attempt}, job.Kind, job.ScheduledAt)
-	return nil
+	return settled{}
 }
+
+// settled tells River that the job's row is no longer its business: it has the form in which a worker reports on several jobs
+// one by one, and reports on none. River would else send a statement for each batch of jobs to complete rows that are gone. To a
+// River that does not know the form it is an error about such a row, which comes to the same.
+type settled struct{}
+
+// Error implements error.
+func (settled) Error() string { return "the engine has moved the job" }
+
+// Jobs are those reported on.
+func (settled) Jobs() []*rivertype.JobRow { return nil }
+
+// ErrorsByID are the reports.
+func (settled) ErrorsByID() map[int64]error { return nil }
 
 // Timeout disables River's own: the engine interrupts attempts itself (S17).
 func (w *jobWorker) Timeout(*river.Job[jobArgs]) time.Duration { return -1 }

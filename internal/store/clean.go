@@ -104,45 +104,49 @@ func (s *Store) MoveClean(ctx context.Context, b CleanBatch) (CleanResult, error
 const pgerrDivisionByZero = "22012"
 
 // moveClean sends everything at once when no counter has to be seen first: the statements of a pipeline are one transaction.
-func (s *Store) moveClean(ctx context.Context, b CleanBatch) (CleanResult, error) {
-	var res CleanResult
-	if len(b.Joins) == 0 {
-		batch := &pgx.Batch{}
-		batch.Queue(moves["clean"], cleanArgs(b)...)
-		if len(b.Ready) > 0 {
-			batch.Queue(moves["go"], readyArgs(b.Worker, b.Ready)...).Query(res.read)
-		}
-		return res, s.pool.SendBatch(ctx, batch).Close()
+func (s *Store) moveClean(ctx context.Context, b CleanBatch) (res CleanResult, err error) {
+	if len(b.Joins) > 0 {
+		err = s.moveCounted(ctx, b, &res)
+		return res, err
 	}
-	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		arrived, err := readArrived(ctx, tx, b)
-		if err != nil {
-			return err
-		}
-		ready := append(b.Ready, b.Full(arrived)...)
-		if len(ready) == 0 {
-			return nil
-		}
-		rows, err := tx.Query(ctx, moves["go"], readyArgs(b.Worker, ready)...)
-		if err != nil {
-			return err
-		}
-		return res.read(rows)
-	})
+	batch := &pgx.Batch{}
+	batch.Queue(moves["clean"], cleanArgs(b)...)
+	res.queue(batch, b.Worker, b.Ready)
+	err = s.pool.SendBatch(ctx, batch).Close()
 	return res, err
 }
 
-// readArrived counts the arrivals and returns where each counter of b.Joins stands.
-func readArrived(ctx context.Context, tx pgx.Tx, b CleanBatch) ([]int, error) {
-	rows, err := tx.Query(ctx, moves["clean"], cleanArgs(b)...)
+// moveCounted moves a batch that has to see counters: two round trips, of which the first begins the transaction and the second ends
+// it. A connection that is left within a transaction is closed when it is released.
+func (s *Store) moveCounted(ctx context.Context, b CleanBatch, res *CleanResult) error {
+	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	defer conn.Release()
+	var arrived []int
+	first := &pgx.Batch{}
+	first.Queue("BEGIN")
+	first.Queue(moves["clean"], cleanArgs(b)...).Query(func(rows pgx.Rows) (err error) {
+		arrived, err = readArrived(rows, b.Joins)
+		return err
+	})
+	if err := conn.SendBatch(ctx, first).Close(); err != nil {
+		return err
+	}
+	second := &pgx.Batch{}
+	res.queue(second, b.Worker, append(b.Ready, b.Full(arrived)...))
+	second.Queue("COMMIT")
+	return conn.SendBatch(ctx, second).Close()
+}
+
+// readArrived reads where each of the joins stands now.
+func readArrived(rows pgx.Rows, joins []Join) ([]int, error) {
 	type key struct {
 		run  RunID
 		node string
 	}
-	counts := make(map[key]int, len(b.Joins))
+	counts := make(map[key]int, len(joins))
 	var run *RunID
 	var node *string
 	var n int
@@ -154,27 +158,48 @@ func readArrived(ctx context.Context, tx pgx.Tx, b CleanBatch) ([]int, error) {
 	}); err != nil {
 		return nil, err
 	}
-	return column(b.Joins, func(j *Join) int { return counts[key{j.Run, j.Node}] }), nil
+	return column(joins, func(j *Join) int { return counts[key{j.Run, j.Node}] }), nil
 }
 
-func (r *CleanResult) read(rows pgx.Rows) error {
-	var what string
+// queue adds to a batch what is to be done with what is ready, in one statement for each kind of thing that there is.
+func (r *CleanResult) queue(batch *pgx.Batch, worker string, all []Ready) {
+	var jobs, holds []Ready
+	for _, x := range all {
+		switch x.Mode {
+		case ModeEnd:
+			r.Ended = append(r.Ended, x.Run)
+		case ModeSettle:
+			r.Settle = append(r.Settle, x.Run)
+		case ModeJob, ModeInline:
+			jobs = append(jobs, x)
+		default:
+			holds = append(holds, x)
+		}
+	}
+	if len(jobs) > 0 {
+		batch.Queue(moves["go_jobs"], append(readyArgs(jobs), worker)...).Query(r.readInline)
+	}
+	if len(holds) > 0 {
+		batch.Queue(moves["go_holds"], readyArgs(holds)...)
+	}
+	if len(r.Ended) > 0 {
+		batch.Queue(moves["go_ends"], ids(r.Ended))
+	}
+	if len(r.Settle) > 0 {
+		batch.Queue(moves["go_settles"], ids(r.Settle))
+	}
+}
+
+func (r *CleanResult) readInline(rows pgx.Rows) error {
 	var id int64
 	var args *string
-	_, err := pgx.ForEachRow(rows, []any{&what, &id, &args}, func() error {
-		switch what {
-		case "end":
-			r.Ended = append(r.Ended, RunID(id))
-		case "settle":
-			r.Settle = append(r.Settle, RunID(id))
-		case "inline":
-			a, err := ParseJobArgs(*args)
-			if err != nil {
-				return err
-			}
-			r.Inline = append(r.Inline, InlineJob{Job: JobRef{ID: id, Attempt: 1}, Attempt: a})
+	_, err := pgx.ForEachRow(rows, []any{&id, &args}, func() error {
+		if args == nil {
+			return nil
 		}
-		return nil
+		a, err := ParseJobArgs(*args)
+		r.Inline = append(r.Inline, InlineJob{Job: JobRef{ID: id, Attempt: 1}, Attempt: a})
+		return err
 	})
 	return err
 }
@@ -196,7 +221,7 @@ func cleanArgs(b CleanBatch) []any {
 	}
 }
 
-func readyArgs(worker string, r []Ready) []any {
+func readyArgs(r []Ready) []any {
 	return []any{
 		column(r, func(r *Ready) int64 { return int64(r.Run) }),
 		column(r, func(r *Ready) string { return r.Node }),
@@ -204,7 +229,6 @@ func readyArgs(worker string, r []Ready) []any {
 		column(r, func(r *Ready) string { return r.Place.Queue }),
 		column(r, func(r *Ready) int16 { return int16(r.Place.Priority) }),
 		column(r, func(r *Ready) string { return string(r.Mode) }),
-		worker,
 	}
 }
 
