@@ -9,7 +9,7 @@ STATICCHECK := go tool -modfile=tools/go.mod staticcheck
 SQLC := CGO_ENABLED=0 go tool -modfile=tools/go.mod sqlc
 QUERIES := internal/store/internal/db
 
-# How many times `make soak` repeats, and how many batches of eight random runs it tries.
+# How many times `make soak` repeats, and how many batches of eight random runs `make model` tries: 700 are 5,600 runs.
 N ?= 20
 CHECKS ?= 700
 
@@ -66,7 +66,10 @@ bench: build ## measure throughput and latency against raw River on a private Po
 	bin/ax bench latency
 
 .PHONY: soak
-soak: ## repeat the tests of crashes and stress, N=20 times, and try CHECKS=700 batches of random runs
+soak: model ## do what `make model` does, then repeat the tests of crashes and stress, N=20 times
 	AX_SOAK=1 go test -race -count=$(N) -timeout 0 -run 'Crash|Kill|Stress|Soak' ./...
 	go test -timeout 0 -run Reference ./dag/progress -rapid.checks=100000
+
+.PHONY: model
+model: ## compare CHECKS=700 batches of eight random runs on real PostgreSQL with the reference, and disturb as many
 	go test -race -timeout 0 -run 'FollowsTheReference|WhateverHappens|PathsWriteTheSame' ./engine -rapid.checks=$(CHECKS)

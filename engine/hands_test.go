@@ -86,6 +86,23 @@ func TestRerunOfWhatRunsKeepsItsTrace(t *testing.T) {
 	require.Equal(t, 1, b.count("SELECT count(*) FROM ax.node_runs WHERE run_id = $1 AND generation = 2 AND state = 'succeeded'", run))
 }
 
+// TestRerunOfFailedShardsKeepsTheSplitThatARuleOnceAllowed marks the parent otherwise after its child has split: the split stays, whatever the
+// rule would say by now, and only what is begun anew as a whole is decided anew (S21, S29).
+func TestRerunOfFailedShardsKeepsTheSplitThatARuleOnceAllowed(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string]Executor{"bad": failing(progress.Permanent)})
+	run := b.launch(b.register("workflow: kept\nnodes: {a: {handler: bad}, s: {handler: bad, needs: [a], trigger_rule: all_failed, shards: 1}}"), 1, "{}")[0]
+	require.Equal(t, progress.Failed, b.wait(run))
+	b.do(run, Act{Mark: &Mark{Node: "a", State: progress.Skipped}})
+	b.do(run, Act{Rerun: &Rerun{Scope: progress.ScopeFailedShards, Nodes: []string{"s"}}})
+	require.Equal(t, progress.Failed, b.wait(run))
+	require.Equal(t, map[string]string{"a": "skipped", "s": "failed"}, b.nodes(run))
+	require.Empty(t, b.found())
+	b.do(run, Act{Rerun: &Rerun{Scope: progress.ScopeNode, Nodes: []string{"s"}}})
+	require.Equal(t, progress.Succeeded, b.wait(run))
+	require.Equal(t, map[string]string{"a": "skipped", "s": "skipped"}, b.nodes(run))
+}
+
 func TestRunThatIsBeingStoppedIsNotChanged(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})

@@ -172,11 +172,14 @@ const (
 )
 
 // unrulyNodes checks I4 and S14: what was made due had a rule that held, and what ended without a start one that did not. The parents
-// that decided it are terminal, so that the rule can still be read off them; where a parent was begun anew later than the node, it
-// cannot.
+// that decided it are terminal, so that the rule can still be read off them; where a parent was begun anew later than the node was decided, it
+// cannot. A rerun of failed shards keeps the split, and decides nothing anew.
 func unrulyNodes(ctx context.Context, tx pgx.Tx) ([]string, error) {
 	rows, err := tx.Query(ctx, withViews+`, reset AS (
 			SELECT run_id, node, max(finished_at) AS at FROM history WHERE attempt = 0 AND shard = -1 GROUP BY run_id, node
+		), decided AS (
+			SELECT h.run_id, h.node, max(h.finished_at) AS at FROM history h LEFT JOIN ax.expansions e USING (run_id, node, generation)
+			WHERE h.attempt = 0 AND h.shard = -1 AND (e.base < h.generation) IS NOT TRUE GROUP BY h.run_id, h.node
 		), alive AS (
 			SELECT run_id, node FROM live UNION SELECT e.run_id, e.node FROM split e LEFT JOIN whole w USING (run_id, node) WHERE w.generation IS NULL OR w.generation <= e.generation
 		), class AS (
@@ -193,7 +196,7 @@ func unrulyNodes(ctx context.Context, tx pgx.Tx) ([]string, error) {
 				OR COALESCE(n.reason IN ('branch', 'condition', 'empty', 'shards', 'result'), false),
 			count(*) FILTER (WHERE c.class = 'S'), count(*) FILTER (WHERE c.class = 'F'), count(*) FILTER (WHERE c.class = 'U'),
 			count(*) FILTER (WHERE c.class = 'C'), count(*) FILTER (WHERE c.class = 'K'), count(c.name)
-		FROM member m LEFT JOIN whole n ON n.run_id = m.run_id AND n.node = m.node LEFT JOIN reset r ON r.run_id = m.run_id AND r.node = m.node
+		FROM member m LEFT JOIN whole n ON n.run_id = m.run_id AND n.node = m.node LEFT JOIN decided r ON r.run_id = m.run_id AND r.node = m.node
 		LEFT JOIN class c ON c.run_id = m.run_id AND c.node = m.node
 		WHERE NOT COALESCE((m.definition ->> 'finally')::bool, false) AND (n.terminal AND (n.reason IN ('marked', 'overlap') OR n.outcome = 'copied')) IS NOT TRUE
 		GROUP BY m.run_id, m.node, m.definition ->> 'trigger_rule', n.state, n.queued_at, n.reason, r.at
