@@ -19,6 +19,7 @@ var (
 	waiting     = desc("ax_waiting", "Runs and node runs that are held back, by reason.", "reason")
 	workers     = desc("ax_workers", "Worker processes.", "state")
 	deadLetters = desc("ax_dead_letters", "Dead letters that nobody has resolved.")
+	findings    = desc("ax_findings", "What is there that must not be and is for a person to look at (ax doctor tells it).", "kind")
 	poolSlots   = desc("ax_pool_slots", "Slots of pools: how many there are, are in use, are in use by bodies that have not stopped yet, and how many nodes wait.", "pool", "kind")
 
 	poolConnections = desc("ax_db_connections", "Connections of this process's database pool.", "state")
@@ -38,7 +39,7 @@ type gauges struct {
 
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{queueDepth, waiting, workers, deadLetters, poolSlots} {
+	for _, d := range []*prometheus.Desc{queueDepth, waiting, workers, deadLetters, poolSlots, findings} {
 		to <- d
 	}
 }
@@ -70,6 +71,9 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	}
 	to <- gauge(waiting, now.QueuedRuns, string(QueuedMaxActive))
 	to <- gauge(deadLetters, now.DeadLetters)
+	for kind, n := range now.Findings {
+		to <- gauge(findings, n, kind)
+	}
 }
 
 // collectPool tells of one pool. Those of other namespaces than the default one are called by both names.

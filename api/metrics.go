@@ -28,6 +28,7 @@ type Metrics struct {
 	batchSize   prometheus.Histogram
 	batchTime   prometheus.Histogram
 	clockOffset prometheus.Gauge
+	found       *prometheus.CounterVec
 }
 
 // Seconds from a millisecond to a quarter of an hour, for what users wait for.
@@ -46,8 +47,10 @@ func NewMetrics(s *store.Store, log *slog.Logger) *Metrics {
 		batchSize:   histogram("ax_transition_batch_size", "Results moved by one commit.", prometheus.ExponentialBuckets(1, 2, 11)),
 		batchTime:   histogram("ax_transition_seconds", "Time of one commit of results.", waits),
 		clockOffset: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ax_clock_skew_seconds", Help: "This process's clock minus the database's."}),
+		found: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ax_findings_total",
+			Help: "What this process found that must not be, by whether it set it right (repaired) or left it to a person (open)."}, []string{"kind", "state"}),
 	}
-	m.registry.MustRegister(m.fires, m.fireDelay, m.runs, m.nodeRuns, m.startDelay, m.nodeTime, m.batchSize, m.batchTime, m.clockOffset,
+	m.registry.MustRegister(m.fires, m.fireDelay, m.runs, m.nodeRuns, m.startDelay, m.nodeTime, m.batchSize, m.batchTime, m.clockOffset, m.found,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if s != nil {
 		m.registry.MustRegister(&gauges{store: s, log: log}, &poolGauges{pool: s.Pool()})
@@ -87,6 +90,15 @@ func (m *Metrics) NodeRunEnded(s progress.State, took time.Duration) {
 func (m *Metrics) Transition(size int, took time.Duration) {
 	m.batchSize.Observe(float64(size))
 	m.batchTime.Observe(took.Seconds())
+}
+
+// Found tells of something that must not be, and whether it was set right.
+func (m *Metrics) Found(kind string, repaired bool) {
+	state := store.FindingOpen
+	if repaired {
+		state = store.FindingRepaired
+	}
+	m.found.WithLabelValues(kind, string(state)).Inc()
 }
 
 // ClockSkew tells how far this process's clock is ahead of the database's (S37).

@@ -49,6 +49,9 @@ type finished struct {
 	// act is what a person does to the run; refused is why it was not done, or what else to answer.
 	act     *Act
 	refused error
+	// mend asks to set right what must not be of the run; mended is what was, left is what is for a person.
+	mend         bool
+	mended, left []store.Finding
 	// actor is who reported the end, where that is not a worker.
 	actor string
 	// took is how long the body worked.

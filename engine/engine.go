@@ -38,6 +38,9 @@ type Timings struct {
 	Probes int
 	// Look is how often the engine looks for what no notification told it of: due nodes, dead workers, wishes. Zero: 1 s.
 	Look time.Duration
+	// Reconcile is how often what must not be is looked for, Doubt how long it must have been there before something is done about
+	// it. Zero: 30 s, 1 min.
+	Reconcile, Doubt time.Duration
 	// Grace is how long a body may go on after its attempt has ended before it is given up on (S17). Zero: 10 s.
 	Grace time.Duration
 }
@@ -46,7 +49,8 @@ func (t Timings) withDefaults() Timings {
 	for _, d := range []struct {
 		field *time.Duration
 		value time.Duration
-	}{{&t.Beat, 10 * time.Second}, {&t.Probe, 15 * time.Second}, {&t.Look, time.Second}, {&t.Grace, 10 * time.Second}} {
+	}{{&t.Beat, 10 * time.Second}, {&t.Probe, 15 * time.Second}, {&t.Look, time.Second}, {&t.Grace, 10 * time.Second},
+		{&t.Reconcile, 30 * time.Second}, {&t.Doubt, time.Minute}} {
 		if *d.field == 0 {
 			*d.field = d.value
 		}
@@ -72,6 +76,8 @@ type Metrics interface {
 	NodeRunStarted(delay time.Duration)
 	NodeRunEnded(s progress.State, took time.Duration)
 	Transition(batch int, took time.Duration)
+	// Found tells of something that must not be, and whether it was set right.
+	Found(kind string, repaired bool)
 }
 
 type noMetrics struct{}
@@ -80,6 +86,7 @@ func (noMetrics) RunEnded(progress.State)                    {}
 func (noMetrics) NodeRunStarted(time.Duration)               {}
 func (noMetrics) NodeRunEnded(progress.State, time.Duration) {}
 func (noMetrics) Transition(int, time.Duration)              {}
+func (noMetrics) Found(string, bool)                         {}
 
 // Engine moves runs on one database. Any number of processes may do so at once.
 type Engine struct {

@@ -18,7 +18,8 @@ import (
 )
 
 // quick are timings for tests: everything is looked at often, and a dead worker is lost in three seconds: a starved machine is not a dead one.
-var quick = Timings{Beat: 500 * time.Millisecond, Misses: 3, Probe: 1500 * time.Millisecond, Look: 50 * time.Millisecond, Grace: 300 * time.Millisecond}
+var quick = Timings{Beat: 500 * time.Millisecond, Misses: 3, Probe: 1500 * time.Millisecond, Look: 50 * time.Millisecond, Grace: 300 * time.Millisecond,
+	Reconcile: 500 * time.Millisecond, Doubt: 4 * time.Second}
 
 // bed is a database with an engine on it.
 type bed struct {

@@ -25,6 +25,7 @@ func (e *Engine) moveGeneral(ctx context.Context, batch []*finished) error {
 	for _, f := range m.moved {
 		f.reply = reply{err: f.refused}
 	}
+	e.sweepJoins(ctx, m.swept)
 	m.observe()
 	return nil
 }
@@ -42,6 +43,11 @@ type movement struct {
 	freed []int64
 	// children are the workflow nodes whose runs are to be launched.
 	children []child
+	// probes are the oddities of runs that are looked at for what must not be; discards are live rows that belong to nothing.
+	probes   map[store.RunID]*probe
+	discards []store.Taken
+	// swept are runs that have ended and whose join counters were left behind.
+	swept []store.RunID
 }
 
 func (m *movement) run(ctx context.Context, tx pgx.Tx) error {
@@ -55,11 +61,19 @@ func (m *movement) run(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	m.engine.at(atHalf)
+	if err := m.investigate(ctx, tx); err != nil {
+		return err
+	}
 	if err := m.recall(ctx, tx, &locked); err != nil {
 		return err
 	}
 	for _, r := range m.runs {
 		if err := m.advance(r); err != nil {
+			return err
+		}
+	}
+	if len(m.discards) > 0 {
+		if err := m.engine.store.Discard(ctx, tx, m.discards); err != nil {
 			return err
 		}
 	}
@@ -79,6 +93,11 @@ func (m *movement) run(ctx context.Context, tx pgx.Tx) error {
 // advance asks for a run's steps and gathers what they write.
 func (m *movement) advance(r *moving) error {
 	r.confirm()
+	if r.probe != nil {
+		if mended, err := m.mend(r); err != nil || !mended && r.wishes == 0 {
+			return err
+		}
+	}
 	if r.row.State.Terminal() && !r.reopens() {
 		return nil
 	}
@@ -93,6 +112,9 @@ func (m *movement) advance(r *moving) error {
 		}
 	}
 	steps := progress.Advance(r.plan.graph, &r.snap, r.events)
+	if r.decides && len(r.events) > 0 {
+		steps = append(steps, progress.Advance(r.plan.graph, &r.snap, nil)...)
+	}
 	if r.eval.err != nil {
 		return r.eval.err
 	}

@@ -26,9 +26,8 @@ type keeper struct {
 	loops  map[string]*service.Loop
 	ears   context.CancelFunc
 	deaf   sync.WaitGroup
-	// stranded is when the workers loop last looked for queued jobs without a live worker, strayed when the pools loop last looked for
-	// slots without a holder.
-	stranded, strayed time.Time
+	// stranded is when the workers loop last looked for queued jobs without a live worker.
+	stranded time.Time
 	// walked is when the expire loop last walked the whole queue.
 	walked time.Time
 }
@@ -37,6 +36,7 @@ func newKeeper(e *Engine) *keeper {
 	k := &keeper{engine: e, loops: make(map[string]*service.Loop)}
 	for name, round := range map[string]func(context.Context) (time.Duration, error){
 		"due": k.due, "workers": k.workers, "intents": k.intents, "signals": k.signals, "reap": k.reap, "expire": k.expire, "pools": k.pools,
+		"reconcile": newReconciler(e).round,
 	} {
 		k.loops[name] = service.NewLoop(service.LoopConfig{Name: name, Logger: e.log, Round: e.patiently(name, round)})
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,8 +15,6 @@ const (
 	admitBatch = 200
 	// admitAgain is when one looks again where others were at work on the same pools or runs.
 	admitAgain = 20 * time.Millisecond
-	// strayEvery is how often slots are looked for that belong to nobody.
-	strayEvery = 30 * time.Second
 )
 
 // pools lets nodes that wait for their pools in as soon as there is room (S23, S24), gives back slots of bodies that had their grace, and
@@ -29,9 +26,6 @@ const (
 func (k *keeper) pools(ctx context.Context) (time.Duration, error) {
 	stopped, err := k.engine.store.FreeStopped(ctx)
 	if err != nil {
-		return 0, err
-	}
-	if err := k.freeStray(ctx); err != nil {
 		return 0, err
 	}
 	lines, err := k.engine.store.PoolLines(ctx)
@@ -55,22 +49,6 @@ func (k *keeper) pools(ctx context.Context) (time.Duration, error) {
 	}
 	k.thin(ctx, "pool", codePoolFull, crowds)
 	return min(next, again), nil
-}
-
-// freeStray gives back slots that belong to nobody, and says so: it must not happen.
-func (k *keeper) freeStray(ctx context.Context) error {
-	if time.Since(k.strayed) < strayEvery {
-		return nil
-	}
-	stray, err := k.engine.store.FreeStray(ctx)
-	if err != nil {
-		return err
-	}
-	k.strayed = time.Now()
-	for _, a := range stray {
-		k.engine.log.Error("slots that belonged to nobody were given back", slog.String("execution", a.ExecutionID()), slog.Int("attempt", a.Number))
-	}
-	return nil
 }
 
 // admit lets in who fits, and says when to look again: 0 is at once.

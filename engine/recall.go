@@ -26,7 +26,12 @@ type moving struct {
 	held   bool
 	// shifts means that held has just changed.
 	shifts bool
-	ended  progress.State
+	// wishes is how much somebody wants of it.
+	wishes int
+	// probe is what is odd about it, where it is looked at for that; decides means that everything is to be decided again.
+	probe   *probe
+	decides bool
+	ended   progress.State
 }
 
 // spot is a node, or one of its shards, in a run.
@@ -46,17 +51,21 @@ func (m *movement) recall(ctx context.Context, tx pgx.Tx, locked *store.Locked) 
 			return err
 		}
 		r := &moving{row: row, plan: p, snap: progress.Fresh(p.graph, row.Now, int64(row.ID)), held: row.Held,
-			results: make(map[spot]accepted), live: make(map[spot]*store.Live)}
+			results: make(map[spot]accepted), live: make(map[spot]*store.Live), probe: m.probes[row.ID]}
 		r.snap.Run = progress.Run{State: row.State, Canceling: row.Canceling, TimedOut: row.TimedOut, Limited: row.Limited}
 		r.eval = &evaluation{ctx: ctx, tx: tx, engine: m.engine, run: r}
 		r.snap.Eval = r.eval
 		m.byID[row.ID] = r
 		m.runs = append(m.runs, r)
 	}
+	if len(m.probes) > 0 {
+		m.weed(locked)
+	}
 	m.remember(locked)
 	m.accept(locked.Taken)
 	for _, i := range locked.Intents {
 		if r := m.byID[i.Run]; r != nil {
+			r.wishes++
 			r.want(i)
 			m.changes.Intents = append(m.changes.Intents, i)
 		}

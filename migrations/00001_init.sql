@@ -416,6 +416,26 @@ CREATE TABLE ax.refusals (
     PRIMARY KEY (run_id, node, shard, generation, attempt, kind)
 );
 
+-- Work that one process of all does at a time: whoever finds it due has it until due_at.
+CREATE TABLE ax.duties (
+    name text PRIMARY KEY,
+    holder text NOT NULL,
+    due_at timestamptz NOT NULL
+);
+
+-- What must not be (I1-I9) and was found nevertheless: suspected while it may still be on its way somewhere, then open, which is for a
+-- person, or repaired.
+CREATE TABLE ax.findings (
+    kind text NOT NULL,
+    subject text COLLATE "C" NOT NULL,
+    run_id bigint,
+    detail text NOT NULL,
+    state text NOT NULL DEFAULT 'suspected',
+    found_at timestamptz NOT NULL DEFAULT now(),
+    seen_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (kind, subject)
+);
+
 CREATE TABLE ax.logs (
     run_id bigint NOT NULL,
     node text COLLATE "C" NOT NULL,

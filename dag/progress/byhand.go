@@ -149,7 +149,7 @@ func (a *advance) mark(m *Mark) {
 
 // try decides a queued run as if its turn had come, and keeps that if nothing is left to run.
 func (a *advance) try() {
-	before, steps := a.snap.clone(), len(a.steps)
+	before, steps := a.snap.Clone(), len(a.steps)
 	a.snap.Run.State = Running
 	a.decideAll()
 	a.settle()

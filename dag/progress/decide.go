@@ -35,6 +35,7 @@ func (a *advance) decide(i int) {
 		return
 	case n.State == Running:
 		a.startShards(i)
+		a.endShards(i)
 		return
 	case n.State != Pending || v.Node.Finally:
 		return

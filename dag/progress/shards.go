@@ -37,6 +37,15 @@ func (a *advance) startShards(i int) {
 	}
 }
 
+// endShards ends a split node whose shards have all ended.
+func (a *advance) endShards(i int) {
+	if n := &a.snap.Nodes[i]; n.Shards != nil {
+		if _, open := countShards(n); open == 0 {
+			a.shardEnded(i)
+		}
+	}
+}
+
 // shardEnded ends a split node when its last shard has ended; with fail_fast it stops the others as soon as it cannot succeed any more.
 func (a *advance) shardEnded(i int) {
 	n := &a.snap.Nodes[i]

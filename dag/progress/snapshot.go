@@ -21,7 +21,8 @@ type Snapshot struct {
 	Nodes []Node
 }
 
-func (s *Snapshot) clone() Snapshot {
+// Clone is a copy that shares nothing that Advance changes.
+func (s *Snapshot) Clone() Snapshot {
 	out := *s
 	out.Nodes = slices.Clone(s.Nodes)
 	for i := range out.Nodes {

@@ -22,12 +22,14 @@ type Gauges struct {
 	Pools []Pool
 	// DeadLetters are those that nobody has resolved.
 	DeadLetters int64
+	// Findings counts by kind what must not be and is for a person to look at.
+	Findings map[string]int64
 }
 
 // Gauges reads the counts.
 func (s *Store) Gauges(ctx context.Context) (Gauges, error) {
 	q := db.New(s.pool)
-	g := Gauges{QueueDepth: map[string]int64{}, Held: map[string]int64{}, Workers: map[string]int64{}}
+	g := Gauges{QueueDepth: map[string]int64{}, Held: map[string]int64{}, Workers: map[string]int64{}, Findings: map[string]int64{}}
 	depths, err := q.QueueDepths(ctx)
 	if err != nil {
 		return g, fmt.Errorf("count queued jobs: %w", err)
@@ -57,6 +59,13 @@ func (s *Store) Gauges(ctx context.Context) (Gauges, error) {
 	}
 	if g.DeadLetters, err = q.OpenDeadLetters(ctx); err != nil {
 		return g, fmt.Errorf("count dead letters: %w", err)
+	}
+	found, err := q.OpenFindings(ctx)
+	if err != nil {
+		return g, fmt.Errorf("count findings: %w", err)
+	}
+	for _, r := range found {
+		g.Findings[r.Kind] = r.Findings
 	}
 	return g, nil
 }

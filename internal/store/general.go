@@ -96,14 +96,25 @@ type Locked struct {
 func (s *Store) LockRuns(ctx context.Context, tx pgx.Tx, runs []RunID, claims []Claim) (Locked, error) {
 	var l Locked
 	b := &pgx.Batch{}
-	b.Queue(moves["lock"], ids(runs)).Query(collect(&l.Runs, func(r *LockedRun) []any {
-		return []any{&r.ID, &r.Namespace, &r.Workflow, &r.Version, &r.State, &r.Clean, &r.Limited, &r.Key, &r.Generation,
-			&r.Canceling, &r.TimedOut, &r.PastDeadline, &r.Held, &r.Parent, &r.Depth, &r.Priority, &r.Now}
-	}))
+	b.Queue(moves["lock"], ids(runs)).Query(collect(&l.Runs, runTargets))
 	b.Queue(moves["take"], claimArgs(claims)...).Query(collect(&l.Taken, func(t *Taken) []any {
 		return []any{&t.Attempt.Run, &t.Attempt.Node, &t.Attempt.Shard, &t.Attempt.Number, &orZero{&t.JobID}, &t.QueuedAt, &t.StartedAt,
 			&orEmpty{&t.Worker}, &t.Holds}
 	}))
+	l.queue(b, runs)
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return l, fmt.Errorf("lock %d runs: %w", len(runs), err)
+	}
+	return l, nil
+}
+
+func runTargets(r *LockedRun) []any {
+	return []any{&r.ID, &r.Namespace, &r.Workflow, &r.Version, &r.State, &r.Clean, &r.Limited, &r.Key, &r.Generation,
+		&r.Canceling, &r.TimedOut, &r.PastDeadline, &r.Held, &r.Parent, &r.Depth, &r.Priority, &r.Now}
+}
+
+// queue asks for what there is of some runs beside their rows.
+func (l *Locked) queue(b *pgx.Batch, runs []RunID) {
 	b.Queue(moves["facts"], ids(runs)).Query(collect(&l.Facts, func(f *Fact) []any {
 		return []any{&f.Run, &f.Node, &f.Shard, &f.Generation, &f.State, &f.Tolerated, &f.Attempt, &orEmpty{(*string)(&f.Reason)}, &f.Taken, &f.Failures, &f.Lost}
 	}))
@@ -119,10 +130,6 @@ func (s *Store) LockRuns(ctx context.Context, tx pgx.Tx, runs []RunID, claims []
 		ORDER BY created_at`, ids(runs)).Query(collect(&l.Intents, func(i *Intent) []any {
 		return []any{&i.Run, &i.Kind, &i.Actor, &i.Reason}
 	}))
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return l, fmt.Errorf("lock %d runs: %w", len(runs), err)
-	}
-	return l, nil
 }
 
 func claimArgs(claims []Claim) []any {

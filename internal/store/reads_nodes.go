@@ -61,8 +61,7 @@ type NodeFacts struct {
 // the whole run. Outputs longer than outputLimit bytes are left out; with 0 they are not looked at.
 func (s *Store) NodeFacts(ctx context.Context, run RunID, nodes []string, outputLimit int) (NodeFacts, error) {
 	var facts NodeFacts
-	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	err := pgx.BeginTxFunc(ctx, s.pool, snapshot, func(tx pgx.Tx) (err error) {
+	err := s.InSnapshot(ctx, func(tx pgx.Tx) (err error) {
 		if facts.Live, err = liveNodes(ctx, tx, run); err != nil {
 			return err
 		}

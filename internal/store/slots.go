@@ -32,25 +32,34 @@ func (s *Store) FreeStopped(ctx context.Context) (next time.Duration, err error)
 	return time.Duration(*us) * time.Microsecond, nil
 }
 
-// FreeStray gives back slots that belong to no attempt that is queued, running or stopping, and returns whose they were. There are none, unless
-// somebody has changed the rows by hand.
+// strayWhere holds for slots that belong to no attempt that is queued, running or stopping.
+const strayWhere = `s.stopping_until IS NULL
+	AND NOT EXISTS (SELECT FROM ax_river.river_job j WHERE j.unique_key = ax.job_key(s.run_id, s.node, s.shard)
+		AND j.unique_key IS NOT NULL AND j.unique_states IS NOT NULL AND ax_river.river_job_state_in_bitmask(j.unique_states, j.state)
+		AND j.args = ax.job_args(s.run_id, s.node, s.shard, s.generation, s.attempt))
+	AND NOT EXISTS (SELECT FROM ax.held h WHERE h.run_id = s.run_id AND h.node = s.node AND h.shard = s.shard AND h.generation = s.generation
+		AND h.attempt = s.attempt AND h.kind = 'remote')`
+
+// StraySlots lists, at most limit, the attempts that have slots and are not queued, running or stopping. There are none, unless somebody has
+// changed the rows by hand.
+func (s *Store) StraySlots(ctx context.Context, limit int) ([]Attempt, error) {
+	return s.stray(ctx, "SELECT DISTINCT s.run_id, s.node, s.shard, s.generation, s.attempt FROM ax.slots s WHERE "+strayWhere+" LIMIT $1", limit)
+}
+
+// FreeStray gives back such slots, and returns whose they were.
 func (s *Store) FreeStray(ctx context.Context) ([]Attempt, error) {
-	rows, err := s.pool.Query(ctx, `WITH freed AS (
-			DELETE FROM ax.slots s WHERE s.stopping_until IS NULL
-				AND NOT EXISTS (SELECT FROM ax_river.river_job j WHERE j.unique_key = ax.job_key(s.run_id, s.node, s.shard)
-					AND j.unique_key IS NOT NULL AND j.unique_states IS NOT NULL AND ax_river.river_job_state_in_bitmask(j.unique_states, j.state)
-					AND j.args = ax.job_args(s.run_id, s.node, s.shard, s.generation, s.attempt))
-				AND NOT EXISTS (SELECT FROM ax.held h WHERE h.run_id = s.run_id AND h.node = s.node AND h.shard = s.shard AND h.generation = s.generation
-					AND h.attempt = s.attempt AND h.kind = 'remote')
-			RETURNING run_id, node, shard, generation, attempt)
+	return s.stray(ctx, `WITH freed AS (DELETE FROM ax.slots s WHERE `+strayWhere+` RETURNING run_id, node, shard, generation, attempt)
 		SELECT DISTINCT freed.* FROM freed WHERE (SELECT count(pg_notify('ax_pool', '')) FROM (SELECT 1 FROM freed LIMIT 1) f) > 0`)
+}
+
+func (s *Store) stray(ctx context.Context, query string, args ...any) ([]Attempt, error) {
+	rows, err := s.pool.Query(ctx, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("free stray slots: %w", err)
+		return nil, fmt.Errorf("look for stray slots: %w", err)
 	}
 	var stray []Attempt
-	err = collect(&stray, func(a *Attempt) []any { return []any{&a.Run, &a.Node, &a.Shard, &a.Generation, &a.Number} })(rows)
-	if err != nil {
-		return nil, fmt.Errorf("free stray slots: %w", err)
+	if err := collect(&stray, attemptTargets)(rows); err != nil {
+		return nil, fmt.Errorf("look for stray slots: %w", err)
 	}
 	return stray, nil
 }

@@ -45,6 +45,11 @@ func (s *Store) InTx(ctx context.Context, f func(tx pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, s.pool, f)
 }
 
+// InSnapshot runs f in one transaction that writes nothing and sees one instant.
+func (s *Store) InSnapshot(ctx context.Context, f func(tx pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, f)
+}
+
 // The statements that move runs: array-heavy, so outside what sqlc can type.
 //
 //go:embed moves/*.sql

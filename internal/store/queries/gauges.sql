@@ -14,3 +14,6 @@ SELECT ax.worker_state(w)::text AS state, count(*)::bigint AS workers FROM ax.wo
 
 -- name: OpenDeadLetters :one
 SELECT count(*)::bigint FROM ax.dead_letters WHERE resolved_at IS NULL;
+
+-- name: OpenFindings :many
+SELECT kind, count(*)::bigint AS findings FROM ax.findings WHERE state = 'open' GROUP BY kind;

@@ -49,6 +49,35 @@ func (q *Queries) OpenDeadLetters(ctx context.Context) (int64, error) {
 	return column_1, err
 }
 
+const openFindings = `-- name: OpenFindings :many
+SELECT kind, count(*)::bigint AS findings FROM ax.findings WHERE state = 'open' GROUP BY kind
+`
+
+type OpenFindingsRow struct {
+	Kind     string
+	Findings int64
+}
+
+func (q *Queries) OpenFindings(ctx context.Context) ([]OpenFindingsRow, error) {
+	rows, err := q.db.Query(ctx, openFindings)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OpenFindingsRow
+	for rows.Next() {
+		var i OpenFindingsRow
+		if err := rows.Scan(&i.Kind, &i.Findings); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const queueDepths = `-- name: QueueDepths :many
 SELECT COALESCE(q.name, j.queue)::text AS queue, j.depth
 FROM (SELECT split_part(queue, '-', 1) AS queue, count(*)::bigint AS depth FROM ax_river.river_job WHERE state = 'available' GROUP BY 1) j

@@ -1,0 +1,17 @@
+-- Removes what is left of runs that do not exist, and the join counters of such as have ended; says of how many.
+WITH gone AS (
+    SELECT t.id FROM unnest($1::bigint[]) t (id) WHERE NOT EXISTS (SELECT FROM ax.runs r WHERE r.id = t.id)
+), job AS (
+    DELETE FROM ax_river.river_job j USING gone
+    WHERE substring(j.args #>> '{}' FROM '^([0-9]{1,18}):[^:]*:-?[0-9]{1,9}:[0-9]{1,9}:[0-9]{1,9}$')::bigint = gone.id
+      AND (j.unique_key >= int8send(gone.id) AND j.unique_key < int8send(gone.id + 1) AND j.unique_key IS NOT NULL AND j.unique_states IS NOT NULL
+          AND ax_river.river_job_state_in_bitmask(j.unique_states, j.state)
+        OR j.state IN ('cancelled', 'completed', 'discarded'))
+), held AS (DELETE FROM ax.held h USING gone WHERE h.run_id = gone.id
+), wish AS (DELETE FROM ax.run_intents i USING gone WHERE i.run_id = gone.id
+), slot AS (DELETE FROM ax.slots s USING gone WHERE s.run_id = gone.id
+), over AS (
+    DELETE FROM ax.node_joins j USING unnest($1::bigint[]) t (id) WHERE j.run_id = t.id
+      AND NOT EXISTS (SELECT FROM ax.runs r WHERE r.id = t.id AND r.state IN ('queued', 'running'))
+)
+SELECT count(*) FROM gone

@@ -1,0 +1,5 @@
+-- The jobs of some runs that River has put away, or put off, without a commit of ours (S18): nothing would ever take them again.
+SELECT j.id, j.args #>> '{}', j.state::text, j.created_at, j.attempted_at, COALESCE(j.attempted_by[cardinality(j.attempted_by)], ''), j.metadata -> 'holds'
+FROM ax_river.river_job j
+WHERE j.state IN ('cancelled', 'completed', 'discarded', 'pending', 'retryable', 'scheduled')
+  AND substring(j.args #>> '{}' FROM '^([0-9]{1,18}):[^:]*:-?[0-9]{1,9}:[0-9]{1,9}:[0-9]{1,9}$')::bigint = ANY ($1::bigint[])
