@@ -27,13 +27,23 @@ type bed struct {
 	pool   *pgxpool.Pool
 	store  *store.Store
 	engine *Engine
+	// harmed says that the reconciler may find something.
+	harmed bool
 }
 
 // newBed starts an engine whose worker has the given handlers.
 func newBed(t *testing.T, handlers map[string]Executor) *bed {
 	t.Helper()
 	b := &bed{T: t, pool: dbtest.New(t)}
-	t.Cleanup(func() { checkInvariants(t, b.pool) }) // when the engines have stopped
+	t.Cleanup(func() { // when the engines have stopped
+		checkInvariants(t, b.pool)
+		if !b.harmed {
+			var found []string
+			require.NoError(t, b.pool.QueryRow(context.Background(),
+				"SELECT COALESCE(array_agg(concat_ws(' ', kind, subject, detail)), '{}') FROM ax.findings WHERE state <> 'suspected'").Scan(&found))
+			require.Empty(t, found, "the reconciler found something in a sound engine")
+		}
+	})
 	b.store = store.New(b.pool)
 	b.engine = b.start("worker", handlers)
 	return b

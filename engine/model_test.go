@@ -28,6 +28,7 @@ func TestEngineFollowsTheReference(t *testing.T) {
 	policies := reference.Policies([]dag.OnFailure{dag.AbortChain, dag.AbortChain, dag.SkipNode}, []time.Duration{0, 0, 3 * time.Millisecond})
 	options := reference.Options{MaxNodes: 8, Rules: reference.AllRules, Policies: policies, Rich: true, Answers: 1, Pools: []string{"narrow", "wide"},
 		Inputs: scripts("ok", "ok", "ok", "ok", "skip", "permanent", "busy", "full", "timeout", "lost", "handed_back"), Works: works}
+	suspected := b.suspect()
 	rapid.Check(t, func(t *rapid.T) {
 		var stories []*story
 		for range together {
@@ -43,6 +44,7 @@ func TestEngineFollowsTheReference(t *testing.T) {
 		}
 		b.clear(t)
 	})
+	require.Empty(t, suspected())
 }
 
 // works are what nodes without bodies do: call a workflow that succeeds or fails, or ask a person.

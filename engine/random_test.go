@@ -25,6 +25,7 @@ func TestInvariantsHoldWhateverHappens(t *testing.T) {
 	policies := reference.Policies([]dag.OnFailure{dag.AbortChain, dag.AbortChain, dag.SkipNode, dag.AbortRun}, []time.Duration{0, 0, 5 * time.Millisecond})
 	options := reference.Options{MaxNodes: 9, Rules: reference.AllRules, Policies: policies, Rich: true, Answers: 1, FailFast: true, Works: works,
 		Pools: []string{"narrow", "wide"}, Inputs: scripts("ok", "ok", "ok", "nap", "nap", "deaf", "skip", "permanent", "busy", "timeout", "lost", "handed_back")}
+	suspected := b.suspect()
 	rapid.Check(t, func(t *rapid.T) {
 		var runs []*disturbed
 		for range together / 4 {
@@ -42,6 +43,7 @@ func TestInvariantsHoldWhateverHappens(t *testing.T) {
 		}
 		b.clear(t)
 	})
+	require.Empty(t, suspected())
 }
 
 // lodge lets one more process come and go: in order, or declared lost while it is at work.

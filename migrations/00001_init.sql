@@ -126,6 +126,10 @@ CREATE FUNCTION ax.next_run_id() RETURNS bigint LANGUAGE sql VOLATILE
 -- The arguments of a node run's job: one short string, because every entry costs. A node's name needs no escapes.
 CREATE FUNCTION ax.job_args(run_id bigint, node text, shard integer, generation integer, attempt integer) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ('"' || run_id::text || ':' || node || ':' || shard::text || ':' || generation::text || ':' || attempt::text || '"')::jsonb;
+-- The run of a job by its arguments; null when they are not as job_args writes them.
+CREATE FUNCTION ax.job_run(args jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN args #>> '{}' ~ '^[0-9]{1,19}:[^:]+:-?[0-9]{1,9}:[0-9]{1,9}:[0-9]{1,9}$' THEN
+        CASE WHEN split_part(args #>> '{}', ':', 1)::numeric <= 9223372036854775807 THEN split_part(args #>> '{}', ':', 1)::bigint END END;
 -- The unique key of a node run's job: at most one is live, and all live jobs of a run lie in one range of the unique index.
 CREATE FUNCTION ax.job_key(run_id bigint, node text, shard integer) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN int8send(run_id) || decode(md5(node || ':' || shard::text), 'hex');

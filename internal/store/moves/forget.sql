@@ -3,7 +3,7 @@ WITH gone AS (
     SELECT t.id FROM unnest($1::bigint[]) t (id) WHERE NOT EXISTS (SELECT FROM ax.runs r WHERE r.id = t.id)
 ), job AS (
     DELETE FROM ax_river.river_job j USING gone
-    WHERE substring(j.args #>> '{}' FROM '^([0-9]{1,18}):[^:]*:-?[0-9]{1,9}:[0-9]{1,9}:[0-9]{1,9}$')::bigint = gone.id
+    WHERE ax.job_run(j.args) = gone.id
       AND (j.unique_key >= int8send(gone.id) AND j.unique_key < int8send(gone.id + 1) AND j.unique_key IS NOT NULL AND j.unique_states IS NOT NULL
           AND ax_river.river_job_state_in_bitmask(j.unique_states, j.state)
         OR j.state IN ('cancelled', 'completed', 'discarded'))

@@ -2,4 +2,4 @@
 SELECT j.id, j.args #>> '{}', j.state::text, j.created_at, j.attempted_at, COALESCE(j.attempted_by[cardinality(j.attempted_by)], ''), j.metadata -> 'holds'
 FROM ax_river.river_job j
 WHERE j.state IN ('cancelled', 'completed', 'discarded', 'pending', 'retryable', 'scheduled')
-  AND substring(j.args #>> '{}' FROM '^([0-9]{1,18}):[^:]*:-?[0-9]{1,9}:[0-9]{1,9}:[0-9]{1,9}$')::bigint = ANY ($1::bigint[])
+  AND ax.job_run(j.args) = ANY ($1::bigint[])

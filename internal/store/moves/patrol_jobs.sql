@@ -5,5 +5,5 @@ SELECT COALESCE(max(j.id), 0), count(*),
 FROM (
     SELECT id, a.run_id, a.run_id IS NULL OR unique_key IS DISTINCT FROM ax.job_key(a.run_id, split_part(args #>> '{}', ':', 2), split_part(args #>> '{}', ':', 3)::int) AS foreign
     FROM (SELECT * FROM ax_river.river_job WHERE id > $1 AND state IN ('available', 'running') ORDER BY id LIMIT $2) j
-    CROSS JOIN LATERAL (SELECT substring(j.args #>> '{}' FROM '^([0-9]{1,18}):[^:]*:-?[0-9]{1,9}:[0-9]{1,9}:[0-9]{1,9}$')::bigint AS run_id) a
+    CROSS JOIN LATERAL (SELECT ax.job_run(j.args) AS run_id) a
 ) j LEFT JOIN ax.runs r ON r.id = j.run_id

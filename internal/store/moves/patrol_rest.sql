@@ -4,7 +4,7 @@
 UNION (
     SELECT a.run_id FROM (
         SELECT args FROM ax_river.river_job WHERE state IN ('cancelled', 'completed', 'discarded', 'pending', 'retryable', 'scheduled') LIMIT $1
-    ) j CROSS JOIN LATERAL (SELECT substring(j.args #>> '{}' FROM '^([0-9]{1,18}):[^:]*:-?[0-9]{1,9}:[0-9]{1,9}:[0-9]{1,9}$')::bigint AS run_id) a
+    ) j CROSS JOIN LATERAL (SELECT ax.job_run(j.args) AS run_id) a
     WHERE a.run_id IS NOT NULL)
 UNION (SELECT run_id FROM ax.run_intents WHERE created_at < now() - $2::bigint * interval '1 microsecond' ORDER BY created_at LIMIT $1)
 UNION (SELECT id FROM ax.runs WHERE state = 'running' AND deadline_at IS NULL AND NOT timed_out LIMIT $1)
