@@ -93,6 +93,9 @@ func (m *movement) run(ctx context.Context, tx pgx.Tx) error {
 // advance asks for a run's steps and gathers what they write.
 func (m *movement) advance(r *moving) error {
 	r.confirm()
+	if !r.touched && r.wishes == 0 && len(r.events) == 0 {
+		return nil
+	}
 	if r.probe != nil {
 		if mended, err := m.mend(r); err != nil || !mended && r.wishes == 0 {
 			return err

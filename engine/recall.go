@@ -26,8 +26,9 @@ type moving struct {
 	held   bool
 	// shifts means that held has just changed.
 	shifts bool
-	// wishes is how much somebody wants of it.
-	wishes int
+	// wishes is how much somebody wants of it; touched means that there is anything to decide: a result that was refused is nothing.
+	wishes  int
+	touched bool
 	// probe is what is odd about it, where it is looked at for that; decides means that everything is to be decided again.
 	probe   *probe
 	decides bool
@@ -182,6 +183,9 @@ func (m *movement) accept(removed []store.Taken) {
 		r := m.byID[f.claim.Attempt.Run]
 		if f.wake {
 			m.moved = append(m.moved, f)
+			if r != nil {
+				r.touched = true
+			}
 			if r != nil && f.act != nil {
 				r.acts = append(r.acts, f)
 			}
@@ -207,6 +211,7 @@ func (m *movement) take(r *moving, got accepted) {
 	if !ok {
 		return
 	}
+	r.touched = true
 	r.revive(at, a, progress.Running)
 	if acc := got.f.outcome.Accepted; acc != nil {
 		m.changes.Remotes = append(m.changes.Remotes, store.Remote{Attempt: a, Place: r.plan.place(at.node, r.row.Priority), Worker: acc.Worker,

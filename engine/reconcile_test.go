@@ -120,6 +120,23 @@ func TestLostAttemptsAreMadeAnew(t *testing.T) {
 	}
 }
 
+// TestRefusedResultDecidesNothing has the job of a node that must run only once vanish, and then its result come: the attempt counts as lost,
+// and nothing that moves the run meanwhile may begin it as if it had never begun (S16, S18).
+func TestRefusedResultDecidesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWard(t)
+	run := w.run("workflow: w\nnodes: {a: {handler: hang, idempotent: false}}")
+	claim := w.claim(run)
+	w.damage("DELETE FROM ax_river.river_job WHERE "+jobsOf, run)
+	late := &finished{claim: claim, outcome: Outcome{}}
+	require.NoError(t, w.engine.moveGeneral(t.Context(), []*finished{late}))
+	require.ErrorIs(t, late.reply.err, ErrStale)
+	require.Zero(t, w.count("SELECT count(*) FROM ax_river.river_job"))
+	require.Equal(t, []string{"lost_attempt repaired"}, w.settled())
+	require.Equal(t, progress.Failed, w.wait(run))
+	require.Equal(t, 1, w.count("SELECT count(*) FROM ax.dead_letters WHERE run_id = $1", run))
+}
+
 // TestDamageIsRepaired breaks what has one right answer, lets one pass look, and wants everything to be as it should be.
 func TestDamageIsRepaired(t *testing.T) {
 	t.Parallel()
@@ -140,7 +157,7 @@ func TestDamageIsRepaired(t *testing.T) {
 		"a split is undecided":           {"nodes: {a: {handler: ok, shards: 2}}", "WITH d AS (DELETE FROM ax.node_runs WHERE run_id = $1 AND shard = -1) UPDATE ax.runs SET state = 'running', deadline_at = now() + interval '1 hour' WHERE id = $1", []string{"undecided repaired"}, "succeeded"},
 		"an arrival too many":            {"nodes: {a: {handler: ok}, b: {handler: hang}, c: {handler: ok, needs: [a, b]}}", "UPDATE ax.node_joins SET arrived = 2 WHERE run_id = $1 AND node = 'c'", []string{"wrong_count repaired"}, "running"},
 		"a counter is gone":              {"nodes: {a: {handler: ok}, b: {handler: hang}, c: {handler: ok, needs: [a, b]}}", "DELETE FROM ax.node_joins WHERE run_id = $1", []string{"wrong_count repaired"}, "running"},
-		"counters of an ended run":       {"nodes: {a: {handler: ok}}", "INSERT INTO ax.node_joins VALUES ($1, 'a', 1)", []string{"left_rows repaired"}, "succeeded"},
+		"counters of an ended run":       {"nodes: {a: {handler: bad}}", "INSERT INTO ax.node_joins VALUES ($1, 'a', 1)", []string{"left_rows repaired"}, "failed"},
 		"a wish for a run of nobody":     {"nodes: {a: {handler: ok}}", "INSERT INTO ax.run_intents (run_id, kind, actor, created_at) SELECT $1::bigint - $1::bigint + 42, 'act', 'user:test', now() - interval '1 hour'", []string{"left_rows repaired"}, "succeeded"},
 		"rows of a run that is gone":     {"nodes: {a: {handler: rare}}", "DELETE FROM ax.runs WHERE id = $1", []string{"left_rows repaired"}, ""},
 		"a slot of nobody":               {"nodes: {a: {handler: ok}}", "INSERT INTO ax.slots (namespace_id, pool, run_id, node, shard, generation, attempt, weight) VALUES (1, 'p', $1, 'a', -1, 1, 1, 1)", []string{"stray_slots repaired"}, "succeeded"},
