@@ -137,6 +137,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.logs = batch.New(batch.Config[store.LogChunk, struct{}]{Flush: e.flushLogs, Max: 200})
 	members := []service.Member{
 		{Name: "pool", Service: service.Funcs{OnStop: func(context.Context) error { pool.Close(); return nil }}},
+		{Name: "plans", Service: e.plans},
 		{Name: "facts", Service: e.facts},
 		{Name: "completer", Service: e.completer}, // which evaluates expressions, to its end
 		{Name: "logs", Service: e.logs},

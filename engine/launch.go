@@ -33,6 +33,13 @@ func (e *Engine) launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigger
 	if err != nil {
 		return nil, err
 	}
+	versions := make([]int64, len(triggers))
+	for i := range triggers {
+		versions[i] = triggers[i].Version
+	}
+	if l.plans, err = e.plans.getAll(ctx, versions); err != nil {
+		return nil, err
+	}
 	for i := range triggers {
 		l.prepare(ctx, ids[i], i, &triggers[i])
 	}
@@ -51,6 +58,7 @@ func (e *Engine) launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigger
 // launch carries one call's work.
 type launch struct {
 	engine *Engine
+	plans  map[int64]planned
 	out    []store.Launched
 	ready  []*prepared
 }
@@ -63,9 +71,9 @@ type prepared struct {
 }
 
 func (l *launch) prepare(ctx context.Context, id store.RunID, at int, t *store.Trigger) {
-	p, err := l.engine.plans.get(ctx, t.Version)
-	if err != nil {
-		l.out[at].Err = err
+	p := l.plans[t.Version].plan
+	if p == nil {
+		l.out[at].Err = fmt.Errorf("prepare version %d: %w", t.Version, l.plans[t.Version].err)
 		return
 	}
 	def := p.graph.Definition()

@@ -3,11 +3,13 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/dag/progress"
+	"github.com/ax-run/ax/internal/batch"
 	"github.com/ax-run/ax/internal/store"
 )
 
@@ -24,40 +26,103 @@ type plan struct {
 	demands []store.Demand
 }
 
-// plans reads and keeps plans.
+// plans reads and keeps plans. All that are asked for at once are read together.
 type plans struct {
+	*batch.Batcher[int64, planned]
 	store *store.Store
 	mu    sync.Mutex
 	known map[int64]*plan
 }
 
-func newPlans(s *store.Store) *plans { return &plans{store: s, known: make(map[int64]*plan)} }
+// planned is a plan, or why there is none.
+type planned struct {
+	plan *plan
+	err  error
+}
+
+func newPlans(s *store.Store) *plans {
+	p := &plans{store: s, known: make(map[int64]*plan)}
+	p.Batcher = batch.New(batch.Config[int64, planned]{Flush: p.load})
+	return p
+}
 
 // get returns the plan of a stored version.
 func (p *plans) get(ctx context.Context, version int64) (*plan, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if known := p.known[version]; known != nil {
+	if known := p.have(version); known != nil {
 		return known, nil
 	}
-	made, err := p.load(ctx, version)
-	if err != nil {
+	made, err := p.Do(ctx, version)
+	if err = errors.Join(err, made.err); err != nil {
 		return nil, fmt.Errorf("prepare version %d: %w", version, err)
 	}
-	p.known[version] = made
-	return made, nil
+	return made.plan, nil
 }
 
-func (p *plans) load(ctx context.Context, version int64) (*plan, error) {
-	source, err := p.store.VersionSource(ctx, version)
+// getAll returns the plans of stored versions, read in one go, or for each why there is none.
+func (p *plans) getAll(ctx context.Context, versions []int64) (map[int64]planned, error) {
+	all := make(map[int64]planned, len(versions))
+	var missing []int64
+	for _, v := range versions {
+		if _, seen := all[v]; seen {
+			continue
+		}
+		known := p.have(v)
+		if all[v] = (planned{plan: known}); known == nil {
+			missing = append(missing, v)
+		}
+	}
+	if len(missing) == 0 {
+		return all, nil
+	}
+	made, err := p.load(ctx, missing)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %d versions: %w", len(missing), err)
+	}
+	for i, v := range missing {
+		all[v] = made[i]
+	}
+	return all, nil
+}
+
+func (p *plans) have(version int64) *plan {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known[version]
+}
+
+// load reads and keeps the plans of some versions. An error is that of the database.
+func (p *plans) load(ctx context.Context, versions []int64) ([]planned, error) {
+	sources, err := p.store.VersionSources(ctx, versions)
 	if err != nil {
 		return nil, err
 	}
+	queues := make(map[int64]map[string]string)
+	for _, source := range sources {
+		if queues[source.Namespace] == nil {
+			if queues[source.Namespace], err = p.store.Queues(ctx, source.Namespace); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out := make([]planned, len(versions))
+	for i, v := range versions {
+		if source, ok := sources[v]; ok {
+			out[i].plan, out[i].err = newPlan(v, source, queues[source.Namespace])
+		} else {
+			out[i].err = fmt.Errorf("version %d: %w", v, store.ErrNotFound)
+		}
+		if out[i].err == nil {
+			p.mu.Lock()
+			p.known[v] = out[i].plan
+			p.mu.Unlock()
+		}
+	}
+	return out, nil
+}
+
+// newPlan makes a version ready to run; queues are the River names of its namespace's queues.
+func newPlan(version int64, source store.VersionSource, queues map[string]string) (*plan, error) {
 	graph, err := dag.Rebuild(source.Definition)
-	if err != nil {
-		return nil, err
-	}
-	queues, err := p.store.Queues(ctx, source.Namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -135,17 +135,37 @@ type VersionSource struct {
 
 // VersionSource reads a version by its id. A version never changes, so it may be kept for ever.
 func (s *Store) VersionSource(ctx context.Context, version int64) (VersionSource, error) {
-	var v VersionSource
-	err := s.pool.QueryRow(ctx, `SELECT v.workflow_id, w.namespace_id, w.code, n.name, v.number, v.definition
-		FROM ax.versions v JOIN ax.workflows w ON w.id = v.workflow_id JOIN ax.namespaces n ON n.id = w.namespace_id
-		WHERE v.id = $1`, version).Scan(&v.Workflow, &v.Namespace, &v.Code, &v.NamespaceName, &v.Number, &v.Definition)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return v, fmt.Errorf("version %d: %w", version, ErrNotFound)
-	}
+	got, err := s.VersionSources(ctx, []int64{version})
 	if err != nil {
-		return v, fmt.Errorf("read version %d: %w", version, err)
+		return VersionSource{}, err
 	}
-	return v, nil
+	source, ok := got[version]
+	if !ok {
+		return source, fmt.Errorf("version %d: %w", version, ErrNotFound)
+	}
+	return source, nil
+}
+
+// VersionSources reads those among some versions that exist, by their ids.
+func (s *Store) VersionSources(ctx context.Context, versions []int64) (map[int64]VersionSource, error) {
+	rows, err := s.pool.Query(ctx, `SELECT v.id, v.workflow_id, w.namespace_id, w.code, n.name, v.number, v.definition
+		FROM ax.versions v JOIN ax.workflows w ON w.id = v.workflow_id JOIN ax.namespaces n ON n.id = w.namespace_id
+		WHERE v.id = ANY ($1::bigint[])`, versions)
+	if err != nil {
+		return nil, fmt.Errorf("read %d versions: %w", len(versions), err)
+	}
+	got := make(map[int64]VersionSource, len(versions))
+	var id int64
+	var v VersionSource
+	_, err = pgx.ForEachRow(rows, []any{&id, &v.Workflow, &v.Namespace, &v.Code, &v.NamespaceName, &v.Number, &v.Definition}, func() error {
+		v.Definition = slices.Clone(v.Definition)
+		got[id] = v
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %d versions: %w", len(versions), err)
+	}
+	return got, nil
 }
 
 // Committed tells which jobs' results are in history: after a commit whose outcome is unknown, theirs was carried out.
