@@ -26,8 +26,12 @@ type Config struct {
 	// Repeat is how often each measurement is taken; the median counts. Zero: 3.
 	Repeat int
 	// Scale multiplies the number of runs. Zero: 1.
-	Scale  float64
-	Logger *slog.Logger
+	Scale float64
+	// Schedules are how many there are where schedules fire; Rate is how many of them in a second, and Seconds for how long.
+	Schedules int
+	Rate      float64
+	Seconds   int
+	Logger    *slog.Logger
 	// Progress is told what is being measured.
 	Progress func(what string)
 }

@@ -28,6 +28,8 @@ type benchFlags struct {
 	inline                   bool
 	repeat                   int
 	scale                    float64
+	schedules, seconds       int
+	rate                     float64
 }
 
 func newBench(c *call) *cobra.Command {
@@ -48,7 +50,8 @@ func newBench(c *call) *cobra.Command {
 		measurement[bench.Throughput]{"throughput", "Measure how many nodes move in a second, for four shapes of graph",
 			bench.RunThroughput, throughputText}.verb(c, &f),
 		measurement[bench.Latency]{"latency", "Measure how long the next node waits on an idle system",
-			bench.RunLatency, latencyText}.verb(c, &f))
+			bench.RunLatency, latencyText}.verb(c, &f),
+		newBenchFires(c, &f), newBenchHerd(c, &f))
 	return cmd
 }
 
@@ -100,7 +103,7 @@ func (c *call) onBench(ctx context.Context, f benchFlags, measure func(context.C
 		return err
 	}
 	return measure(ctx, bench.Config{
-		Pool: pool, Inline: f.inline, Repeat: f.repeat, Scale: f.scale,
+		Pool: pool, Inline: f.inline, Repeat: f.repeat, Scale: f.scale, Schedules: f.schedules, Rate: f.rate, Seconds: f.seconds,
 		Register: func(ctx context.Context, text []byte) (int64, error) { return benchRegister(ctx, rows, text) },
 		Logger:   slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Progress: func(what string) { c.sayf("measuring %s", what) },

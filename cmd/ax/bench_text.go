@@ -31,6 +31,19 @@ func latencyText(l bench.Latency) string {
 	return out.render(false)
 }
 
+func firesBenchText(f bench.Fires) string {
+	out := table{header: []string{"FIRES", "P50 MS", "P99 MS", "MAX MS", "LATE OVER 1 S", "LOST", "DOUBLED"}}
+	out.add(plain(strconv.Itoa(f.Fires)), plain(number(f.DelayMS.P50, 1)), plain(number(f.DelayMS.P99, 1)), plain(number(f.DelayMS.Max, 1)),
+		plain(strconv.Itoa(f.Late)), plain(strconv.Itoa(f.Lost)), plain(strconv.Itoa(f.Duplicates)))
+	return out.render(false)
+}
+
+func herdText(h bench.Herd) string {
+	out := table{header: []string{"LAST START S", "LOST", "DOUBLED"}}
+	out.add(plain(number(h.LastStartS, 2)), plain(strconv.Itoa(h.Lost)), plain(strconv.Itoa(h.Duplicates)))
+	return out.render(false)
+}
+
 func number(v float64, digits int) string {
 	return strconv.FormatFloat(v, 'f', digits, 64)
 }
