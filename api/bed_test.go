@@ -204,7 +204,7 @@ func (l *launcher) Launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigg
 			out[i].Err, out[i].Refused = err, l.refused
 			continue
 		}
-		ids, err := l.store.NextRunIDs(ctx, tx, 1)
+		ids, _, err := l.store.NextRuns(ctx, tx, 1, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -16,8 +16,9 @@ import (
 const (
 	// planners is how many work beside each other.
 	planners = 2
-	// lead is how long before the first instant a crowd is given its time.
-	lead = 10 * time.Second
+	// lead is how long before the first instant a crowd is given its time, and leadEach how much longer for each schedule.
+	lead     = 2 * time.Second
+	leadEach = 400 * time.Microsecond
 	// straggle is how long after the last instant starts are waited for; what has not started by then is lost.
 	straggle = time.Minute
 )
@@ -30,6 +31,8 @@ type firing struct{ every, spread, lasts time.Duration }
 type stock struct {
 	expected, late, lost, duplicates int
 	delays                           []time.Duration
+	// cpu is this process's and the database's from before the first instant until all was done; 0 where the database's cannot be seen.
+	cpu time.Duration
 }
 
 // starts notes when the work of each run starts, by this machine's clock.
@@ -52,7 +55,7 @@ func (s *starts) count() int {
 }
 
 // fireCrowd has planners and a worker fire a crowd, and takes stock when all of it has started. Each schedule is a workflow's of its own, of one
-// node and with the limits that it has by default, which nobody has read before.
+// node and with the limits that it has by default; nobody has read its definition before.
 func fireCrowd(ctx context.Context, c Config, f firing) (stock, error) {
 	definition := fmt.Sprintf("workflow: bench.crowd\nnodes: {work: {handler: noop}}\nschedules: [{every: %s}]\n", f.every)
 	version, err := c.Register(ctx, []byte(definition))
@@ -83,6 +86,7 @@ func fireCrowd(ctx context.Context, c Config, f firing) (stock, error) {
 // fire lets planners fire a crowd for a time.
 func (b *bed) fire(ctx context.Context, c Config, crowd store.Herd, lasts time.Duration, noted *starts) (stock, error) {
 	rows := store.New(c.Pool)
+	lead := lead + time.Duration(crowd.Size)*leadEach
 	first, err := rows.Aim(ctx, crowd, lead)
 	if err != nil {
 		return stock{}, err
@@ -96,7 +100,7 @@ func (b *bed) fire(ctx context.Context, c Config, crowd store.Herd, lasts time.D
 	}
 	var members []service.Member
 	for range planners {
-		p := planner.New(planner.Config{Store: rows, Launcher: b.engine, Logger: c.Logger})
+		p := planner.New(planner.Config{Store: rows, Launcher: b.engine, Prepare: b.engine.Prepare, Logger: c.Logger})
 		members = append(members, service.Member{Name: "planner", Service: p})
 	}
 	group := service.NewGroup(members...)
@@ -104,7 +108,7 @@ func (b *bed) fire(ctx context.Context, c Config, crowd store.Herd, lasts time.D
 		return stock{}, err
 	}
 	last := first.Add(lasts)
-	err = b.watch(ctx, c, last.Add(-ahead), noted)
+	used, err := measure(ctx, rows, crowd.Size, func() error { return b.watch(ctx, c, last.Add(-ahead), noted) })
 	if err := errors.Join(err, group.Stop(ctx)); err != nil {
 		return stock{}, err
 	}
@@ -112,7 +116,9 @@ func (b *bed) fire(ctx context.Context, c Config, crowd store.Herd, lasts time.D
 	if err != nil {
 		return stock{}, err
 	}
-	return noted.take(expected, ahead), nil
+	out := noted.take(expected, ahead)
+	out.cpu = used.cpu
+	return out, nil
 }
 
 // watch waits until an instant, and then until all runs have ended.
@@ -124,11 +130,11 @@ func (b *bed) watch(ctx context.Context, c Config, until time.Time, noted *start
 		}
 	}
 	for patience := time.Now().Add(straggle); time.Now().Before(patience); {
-		overdue, err := b.store.Behind(ctx, until)
+		behind, err := b.store.Behind(ctx, until)
 		if err != nil {
 			return err
 		}
-		if overdue == 0 {
+		if behind == 0 {
 			return nil
 		}
 		if err := pause(ctx, 100*time.Millisecond); err != nil {
@@ -160,4 +166,12 @@ func (s *starts) take(expected []store.Expected, ahead time.Duration) stock {
 		out.delays = append(out.delays, delay)
 	}
 	return out
+}
+
+// cpuEach is the CPU time of one fire, in microseconds.
+func (s stock) cpuEach() float64 {
+	if s.expected == 0 {
+		return 0
+	}
+	return float64(s.cpu.Microseconds()) / float64(s.expected)
 }

@@ -25,12 +25,12 @@ type load struct {
 	waiting []*prepared
 }
 
-func newGate(limits []store.Limit, loads []store.Load) *gate {
+func newGate(found store.Limits) *gate {
 	g := &gate{limits: make(map[int64]store.Limit), loads: make(map[gateKey]*load)}
-	for _, l := range limits {
+	for _, l := range found.Limits {
 		g.limits[l.Workflow] = l
 	}
-	for _, l := range loads {
+	for _, l := range found.Loads {
 		g.loads[gateKey{l.Workflow, l.Key}] = &load{Load: l}
 	}
 	return g

@@ -29,15 +29,8 @@ func (e *Engine) Launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigger
 // launch is Launch; origin, where it is not nil, is where the run of the only trigger comes from.
 func (e *Engine) launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigger, origin *store.Origin) ([]store.Launched, error) {
 	l := &launch{engine: e, out: make([]store.Launched, len(triggers))}
-	ids, err := e.store.NextRunIDs(ctx, tx, len(triggers))
+	ids, err := l.begin(ctx, tx, triggers)
 	if err != nil {
-		return nil, err
-	}
-	versions := make([]int64, len(triggers))
-	for i := range triggers {
-		versions[i] = triggers[i].Version
-	}
-	if l.plans, err = e.plans.getAll(ctx, versions); err != nil {
 		return nil, err
 	}
 	for i := range triggers {
@@ -59,8 +52,37 @@ func (e *Engine) launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigger
 type launch struct {
 	engine *Engine
 	plans  map[int64]planned
+	gate   *gate
 	out    []store.Launched
 	ready  []*prepared
+}
+
+// begin reads the plans, locks the limited workflows, and draws an id for each trigger.
+func (l *launch) begin(ctx context.Context, tx pgx.Tx, triggers []store.Trigger) ([]store.RunID, error) {
+	versions := make([]int64, len(triggers))
+	for i := range triggers {
+		versions[i] = triggers[i].Version
+	}
+	var err error
+	if l.plans, err = l.engine.plans.getAll(ctx, versions); err != nil {
+		return nil, err
+	}
+	var limited []int64
+	for i := range triggers {
+		if p := l.plans[versions[i]].plan; p != nil && p.limits(&triggers[i]) {
+			limited = append(limited, p.source.Workflow)
+		}
+	}
+	slices.Sort(limited)
+	ids, limits, err := l.engine.store.NextRuns(ctx, tx, len(triggers), slices.Compact(limited))
+	l.gate = newGate(limits)
+	return ids, err
+}
+
+// limits reports whether the runs of a trigger may be limited in number.
+func (p *plan) limits(t *store.Trigger) bool {
+	c := p.graph.Definition().Concurrency
+	return t.Named || c != nil && c.MaxRuns > 0
 }
 
 // prepared is a trigger whose run is sound; at is its place among the triggers.
@@ -84,7 +106,7 @@ func (l *launch) prepare(ctx context.Context, id store.RunID, at int, t *store.T
 	}
 	r := &prepared{at: at, plan: p, run: store.NewRun{
 		ID: id, Namespace: p.source.Namespace, Workflow: p.source.Workflow, Version: t.Version, State: progress.Running,
-		Limited: t.Named || def.Concurrency != nil && def.Concurrency.MaxRuns > 0, Priority: max(t.Priority, def.Priority),
+		Limited: p.limits(t), Priority: max(t.Priority, def.Priority),
 		Trigger: t.Kind, Actor: t.Actor, Schedule: t.Schedule, ScheduledAt: t.ScheduledAt, LogicalDate: t.LogicalDate,
 		PreviousScheduledAt: t.PreviousScheduledAt, Params: params, Timeout: time.Duration(def.Timeout),
 		Parent: t.Parent, Depth: t.Depth, Undecided: p.undecided,
@@ -112,27 +134,15 @@ func (r *prepared) key(ctx context.Context) (string, error) {
 
 // admit decides which runs of limited workflows may start, wait, or are refused (S22).
 func (l *launch) admit(ctx context.Context, tx pgx.Tx) error {
-	var limited []int64
 	for _, r := range l.ready {
-		if r.run.Limited {
-			limited = append(limited, r.run.Workflow)
+		if !r.run.Limited {
+			continue
+		}
+		if _, r.run.Limited = l.gate.limits[r.run.Workflow]; r.run.Limited {
+			r.run.State = l.gate.admit(r)
 		}
 	}
-	if len(limited) == 0 {
-		return nil
-	}
-	slices.Sort(limited)
-	limits, loads, err := l.engine.store.LockLimits(ctx, tx, slices.Compact(limited))
-	if err != nil {
-		return err
-	}
-	gate := newGate(limits, loads)
-	for _, r := range l.ready {
-		if _, r.run.Limited = gate.limits[r.run.Workflow]; r.run.Limited {
-			r.run.State = gate.admit(r)
-		}
-	}
-	if err := l.press(ctx, tx, gate); err != nil {
+	if err := l.press(ctx, tx, l.gate); err != nil {
 		return err
 	}
 	admitted := l.ready[:0]

@@ -84,6 +84,12 @@ func (p *plans) getAll(ctx context.Context, versions []int64) (map[int64]planned
 	return all, nil
 }
 
+// Prepare reads versions that will be launched soon.
+func (e *Engine) Prepare(ctx context.Context, versions []int64) error {
+	_, err := e.plans.getAll(ctx, versions)
+	return err
+}
+
 func (p *plans) have(version int64) *plan {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,7 +18,7 @@ func (e *Engine) startQueued(ctx context.Context, tx pgx.Tx, workflows []int64) 
 	}
 	slices.Sort(workflows)
 	workflows = slices.Compact(workflows)
-	if _, _, err := e.store.LockLimits(ctx, tx, workflows); err != nil {
+	if _, err := e.store.LockLimits(ctx, tx, workflows); err != nil {
 		return err
 	}
 	next, err := e.store.NextQueued(ctx, tx, workflows)

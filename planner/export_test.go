@@ -29,3 +29,9 @@ func Sweep(ctx context.Context, p *Planner) error {
 	_, err := p.sweep(ctx)
 	return err
 }
+
+// Foresee looks once for what is due soon.
+func Foresee(ctx context.Context, p *Planner) error {
+	_, err := p.foresee(ctx)
+	return err
+}

@@ -62,7 +62,7 @@ func (l *launcher) version(ctx context.Context, id int64) (store.VersionSource, 
 }
 
 func (l *launcher) Launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigger) ([]store.Launched, error) {
-	ids, err := l.store.NextRunIDs(ctx, tx, len(triggers))
+	ids, _, err := l.store.NextRuns(ctx, tx, len(triggers), nil)
 	if err != nil {
 		return nil, err
 	}

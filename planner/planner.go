@@ -43,6 +43,8 @@ type Observed struct {
 type Config struct {
 	Store    *store.Store
 	Launcher Launcher
+	// Prepare is told which versions will be launched in the next seconds, to read them before; nil does nothing.
+	Prepare func(ctx context.Context, versions []int64) error
 	// Logger is told when the database goes away and comes back, and of schedules that cannot be planned. Nil: slog.Default.
 	Logger *slog.Logger
 	// Observe is called for every row of the ledger, in one goroutine; nil is nobody.
@@ -54,8 +56,11 @@ type Planner struct {
 	*service.Group
 	store    *store.Store
 	launcher Launcher
+	prepare  func(context.Context, []int64) error
 	logger   *slog.Logger
 	observe  func(Observed)
+	// foreseen is the last schedule, in order of time, that was prepared; one loop touches it.
+	foreseen store.SchedulePoint
 	fires    *service.Loop
 	delayed  *service.Loop
 	// completions starts what waits for other workflows.
@@ -70,17 +75,21 @@ func New(c Config) *Planner {
 	if c.Observe == nil {
 		c.Observe = func(Observed) {}
 	}
-	p := &Planner{store: c.Store, launcher: c.Launcher, logger: c.Logger, observe: c.Observe}
+	p := &Planner{store: c.Store, launcher: c.Launcher, prepare: c.Prepare, logger: c.Logger, observe: c.Observe}
 	p.fires, p.delayed = p.loop("planner", p.fireDue), p.loop("planner's delayed runs", p.startDue)
 	p.completions = p.loop("planner's completions", p.consume)
 	listener := service.NewLoop(service.LoopConfig{Name: "planner's listener", Round: p.listen, Logger: c.Logger})
-	p.Group = service.NewGroup(
-		service.Member{Name: "planner", Service: p.fires},
-		service.Member{Name: "planner's delayed runs", Service: p.delayed},
-		service.Member{Name: "planner's completions", Service: p.completions},
-		service.Member{Name: "planner's sweep", Service: p.loop("planner's sweep", p.sweep)},
-		service.Member{Name: "planner's listener", Service: listener},
-	)
+	members := []service.Member{
+		{Name: "planner", Service: p.fires},
+		{Name: "planner's delayed runs", Service: p.delayed},
+		{Name: "planner's completions", Service: p.completions},
+		{Name: "planner's sweep", Service: p.loop("planner's sweep", p.sweep)},
+		{Name: "planner's listener", Service: listener},
+	}
+	if c.Prepare != nil {
+		members = append(members, service.Member{Name: "planner's foresight", Service: p.loop("planner's foresight", p.foresee)})
+	}
+	p.Group = service.NewGroup(members...)
 	return p
 }
 

@@ -32,15 +32,16 @@ func latencyText(l bench.Latency) string {
 }
 
 func firesBenchText(f bench.Fires) string {
-	out := table{header: []string{"FIRES", "P50 MS", "P99 MS", "MAX MS", "LATE OVER 1 S", "LOST", "DOUBLED"}}
+	out := table{header: []string{"FIRES", "P50 MS", "P99 MS", "MAX MS", "LATE OVER 1 S", "LOST", "DOUBLED", "CPU US/FIRE"}}
 	out.add(plain(strconv.Itoa(f.Fires)), plain(number(f.DelayMS.P50, 1)), plain(number(f.DelayMS.P99, 1)), plain(number(f.DelayMS.Max, 1)),
-		plain(strconv.Itoa(f.Late)), plain(strconv.Itoa(f.Lost)), plain(strconv.Itoa(f.Duplicates)))
+		plain(strconv.Itoa(f.Late)), plain(strconv.Itoa(f.Lost)), plain(strconv.Itoa(f.Duplicates)),
+		plain(number(f.CPUMicros, 0)))
 	return out.render(false)
 }
 
 func herdText(h bench.Herd) string {
-	out := table{header: []string{"LAST START S", "LOST", "DOUBLED"}}
-	out.add(plain(number(h.LastStartS, 2)), plain(strconv.Itoa(h.Lost)), plain(strconv.Itoa(h.Duplicates)))
+	out := table{header: []string{"LAST START S", "LOST", "DOUBLED", "CPU US/FIRE"}}
+	out.add(plain(number(h.LastStartS, 2)), plain(strconv.Itoa(h.Lost)), plain(strconv.Itoa(h.Duplicates)), plain(number(h.CPUMicros, 0)))
 	return out.render(false)
 }
 

@@ -66,6 +66,14 @@ func TestBenchWritesItsFigures(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(d.good(t)), &figures))
 	require.Positive(t, figures["hop_ms"]["p99"])
 	require.Contains(t, d.err, "measuring chain 1 of")
+	for _, call := range [][]string{{"fires", "--schedules", "60", "--rate", "30", "--seconds", "1"}, {"herd", "--schedules", "40"}} {
+		var fired map[string]any
+		require.NoError(t, json.Unmarshal([]byte(sh.ax(append([]string{"bench", "-o", "json"}, call...)...).good(t)), &fired))
+		require.Equal(t, []any{0.0, 0.0}, []any{fired["lost"], fired["duplicates"]})
+		require.Contains(t, []any{nil, 30.0}, fired["fires"])
+		require.Contains(t, []any{nil, 0.0}, fired["late_over_1s"])
+	}
+	sh.ax("bench", "fires", "--schedules", "10", "--rate", "11").fails(t, exitUsage, "--rate must be")
 
 	server := start(t, []string{"AX_DATABASE_URL=" + url}, readyLine, "server", "--listen", "127.0.0.1:0")
 	at(server.url).ax("apply", "testdata/good.yaml").good(t)

@@ -124,5 +124,7 @@ func TestTextOfBench(t *testing.T) {
 	golden(t, "bench.golden", throughputText(bench.Throughput{
 		RawRiverPerS: 14000.4, RawRiverCPUMicrosPerJob: 101, RawRiverWALBytesPerJob: 2600,
 		Shapes: map[string]bench.Shape{"single": {NodeRunsPerS: 13000, Ratio: 0.93}, "chain": {NodeRunsPerS: 28000, Ratio: 2, WALBytesPerNode: 1500, RoundTripsPerNode: 0.0123, CPUMicrosPerNode: 60}},
-	})+latencyText(bench.Latency{HopMS: bench.Spread{P50: 1.234, P99: 5, Max: 6}, StartMS: bench.Spread{P50: 2}}))
+	})+latencyText(bench.Latency{HopMS: bench.Spread{P50: 1.234, P99: 5, Max: 6}, StartMS: bench.Spread{P50: 2}})+
+		firesBenchText(bench.Fires{Fires: 7200, DelayMS: bench.Spread{P50: 4.56, P99: 20, Max: 1200}, Late: 2, Lost: 1, CPUMicros: 812.6})+
+		herdText(bench.Herd{LastStartS: 2.345, Duplicates: 3, CPUMicros: 500}))
 }

@@ -164,3 +164,30 @@ func (s *Store) UntilNextFire(ctx context.Context) (d time.Duration, ok bool, er
 	}
 	return time.Duration(*us) * time.Microsecond, true, nil
 }
+
+// SchedulePoint is a schedule's place in the order in which they are due.
+type SchedulePoint struct {
+	At time.Time
+	ID int64
+}
+
+// SoonDue is a schedule that will be due, and the version that it will start.
+type SoonDue struct {
+	SchedulePoint
+	Version int64
+}
+
+// DueSoon lists the first of the schedules, after a place in their order, that are due within a time.
+func (s *Store) DueSoon(ctx context.Context, after SchedulePoint, within time.Duration, limit int) (soon []SoonDue, err error) {
+	rows, err := s.pool.Query(ctx, `SELECT s.next_fire_at, s.id, w.version_id FROM ax.schedules s JOIN ax.workflows w ON w.id = s.workflow_id
+		WHERE s.next_fire_at >= greatest($1, now()) AND s.next_fire_at < now() + $3::interval AND (s.next_fire_at, s.id) > ($1, $2)
+			AND w.version_id IS NOT NULL AND w.paused_at IS NULL
+		ORDER BY s.next_fire_at, s.id LIMIT $4`, after.At, after.ID, within, limit)
+	if err == nil {
+		err = collect(&soon, func(d *SoonDue) []any { return []any{&d.At, &d.ID, &d.Version} })(rows)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for schedules that are due soon: %w", err)
+	}
+	return soon, nil
+}

@@ -36,19 +36,6 @@ type NewRun struct {
 	Origin *Origin
 }
 
-// NextRunIDs draws ids for new runs.
-func (s *Store) NextRunIDs(ctx context.Context, tx pgx.Tx, n int) ([]RunID, error) {
-	rows, err := tx.Query(ctx, "SELECT ax.next_run_id() FROM generate_series(1, $1::int)", n)
-	if err != nil {
-		return nil, fmt.Errorf("draw run ids: %w", err)
-	}
-	got, err := pgx.CollectRows(rows, pgx.RowTo[RunID])
-	if err != nil {
-		return nil, fmt.Errorf("draw run ids: %w", err)
-	}
-	return got, nil
-}
-
 // InsertRuns writes new runs and what starts with them.
 func (s *Store) InsertRuns(ctx context.Context, tx pgx.Tx, runs []NewRun, begins []Begin) error {
 	b := &pgx.Batch{}

@@ -24,20 +24,42 @@ type Load struct {
 	Running, Queued, Ready int
 }
 
+// Limits are limited workflows under their locks, with the load of each of their keys.
+type Limits struct {
+	Limits []Limit
+	Loads  []Load
+}
+
 // LockLimits locks the limited ones among some workflows, in id order, and counts their active runs.
-func (s *Store) LockLimits(ctx context.Context, tx pgx.Tx, workflows []int64) ([]Limit, []Load, error) {
-	var limits []Limit
-	var loads []Load
+func (s *Store) LockLimits(ctx context.Context, tx pgx.Tx, workflows []int64) (found Limits, err error) {
 	b := &pgx.Batch{}
+	queueLimits(b, workflows, &found)
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return found, fmt.Errorf("lock limits of %d workflows: %w", len(workflows), err)
+	}
+	return found, nil
+}
+
+func queueLimits(b *pgx.Batch, workflows []int64, found *Limits) {
 	b.Queue(`SELECT id, max_runs, COALESCE(max_queued, 2147483647), COALESCE(overflow, 'queue') FROM ax.workflows
 		WHERE id = ANY ($1::bigint[]) AND max_runs IS NOT NULL ORDER BY id FOR NO KEY UPDATE`, workflows).
-		Query(collect(&limits, func(l *Limit) []any { return []any{&l.Workflow, &l.MaxRuns, &l.MaxQueued, &l.Overflow} }))
+		Query(collect(&found.Limits, func(l *Limit) []any { return []any{&l.Workflow, &l.MaxRuns, &l.MaxQueued, &l.Overflow} }))
 	b.Queue(moves["admit"], workflows).
-		Query(collect(&loads, func(l *Load) []any { return []any{&l.Workflow, &l.Key, &l.Running, &l.Queued, &l.Ready} }))
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return nil, nil, fmt.Errorf("lock limits of %d workflows: %w", len(workflows), err)
+		Query(collect(&found.Loads, func(l *Load) []any { return []any{&l.Workflow, &l.Key, &l.Running, &l.Queued, &l.Ready} }))
+}
+
+// NextRuns draws ids for new runs, and locks the limited ones among their workflows as LockLimits does.
+func (s *Store) NextRuns(ctx context.Context, tx pgx.Tx, n int, workflows []int64) (drawn []RunID, found Limits, err error) {
+	b := &pgx.Batch{}
+	b.Queue("SELECT ax.next_run_id() FROM generate_series(1, $1::int)", n).
+		Query(collect(&drawn, func(id *RunID) []any { return []any{id} }))
+	if len(workflows) > 0 {
+		queueLimits(b, workflows, &found)
 	}
-	return limits, loads, nil
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return nil, found, fmt.Errorf("draw ids for %d runs: %w", n, err)
+	}
+	return drawn, found, nil
 }
 
 // Displaced finds and locks the queued runs of a key that newer ones displace: those that never started, all but the newest keep. The caller

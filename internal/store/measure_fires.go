@@ -56,7 +56,7 @@ func (s *Store) Gather(ctx context.Context, c Herd) error {
 func (s *Store) Aim(ctx context.Context, c Herd, in time.Duration) (first time.Time, err error) {
 	err = s.pool.QueryRow(ctx, `WITH due AS (SELECT date_trunc('second', now() + @in::interval) AS first), aimed AS (
 			UPDATE ax.schedules s SET next_fire_at = p.at, anchor = p.at - @every::interval, spec = t.spec
-			FROM (SELECT c.id, first + (row_number() OVER (ORDER BY md5(c.code)) - 1) * (@spread::interval / @size::int) AS at
+			FROM (SELECT c.id, first + (row_number() OVER (ORDER BY md5(c.code)) - 1) * @spread::interval / @size::int AS at
 					FROM (SELECT c.id, c.code FROM ax.versions o JOIN ax.workflows w ON w.id = o.workflow_id
 						JOIN ax.workflows c ON c.code LIKE w.code || '.%' WHERE o.id = @version ORDER BY c.id LIMIT @size) c, due) p,
 				(SELECT s.spec FROM ax.schedules s JOIN ax.versions o USING (workflow_id) WHERE o.id = @version) t
