@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/dag/progress"
@@ -17,8 +17,6 @@ import (
 	"github.com/ax-run/ax/internal/store"
 	"github.com/ax-run/ax/planner"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // house is a database with a store and a planner that does not run yet.
 type house struct {
@@ -31,7 +29,20 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	h := &house{T: t, store: store.New(dbtest.New(t)), observed: make(chan planner.Observed, 100_000)}
+	return newHouseOn(t, dbtest.New(t))
+}
+
+// newHouseAt is a house on a database that others connect to as well.
+func newHouseAt(t *testing.T, url string) *house {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return newHouseOn(t, pool)
+}
+
+func newHouseOn(t *testing.T, pool *pgxpool.Pool) *house {
+	h := &house{T: t, store: store.New(pool), observed: make(chan planner.Observed, 100_000)}
 	h.launcher = &launcher{store: h.store}
 	h.planner = h.newPlanner()
 	return h

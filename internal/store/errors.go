@@ -19,7 +19,7 @@ func Transient(err error) bool {
 			strings.HasPrefix(pgErr.Code, "53"), // resources
 			strings.HasPrefix(pgErr.Code, "57"), // operator intervention
 			strings.HasPrefix(pgErr.Code, "58"), // system
-			pgErr.Code == "40001", pgErr.Code == "40P01", pgErr.Code == "55P03", pgErr.Code == "25006":
+			pgErr.Code == "40001", pgErr.Code == "40P01", pgErr.Code == "25P03", pgErr.Code == "55P03", pgErr.Code == "25006":
 			return true
 		}
 		return false
