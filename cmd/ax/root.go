@@ -47,7 +47,7 @@ type group struct {
 func verbs() []group {
 	return []group{
 		{"serve", "Serve:", []func(*call) *cobra.Command{newDev, newServer, newWorker, newMigrate, newBench}},
-		{"define", "Define:", []func(*call) *cobra.Command{newValidate, newApply, newDiff, newCron}},
+		{"define", "Define:", []func(*call) *cobra.Command{newValidate, newApply, newDiff, newCron, newImport}},
 		{"run", "Run and look:", []func(*call) *cobra.Command{newTrigger, newWorkflows, newRuns, newRun, newLogs, newFires, newCancel, newPause, newResume}},
 		{"hand", "Set right by hand:", []func(*call) *cobra.Command{newRerun, newReplay, newMark, newApprove, newHold, newRelease, newDeadLetters}},
 		{"other", "Other:", []func(*call) *cobra.Command{newVersion}},

@@ -16,7 +16,7 @@ var floors = map[string]int{
 
 	"dag": 10, "dag/progress": 15,
 
-	"sdk": 20, "sdk/client": 0, "internal/store": 20, "internal/store/internal/db": 0, "internal/forecast": 20,
+	"sdk": 20, "sdk/client": 0, "internal/store": 20, "internal/store/internal/db": 0, "internal/forecast": 20, "internal/foreign": 20,
 
 	"engine": 30, "planner": 30, "alert": 30, "alert/channels": 25,
 
