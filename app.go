@@ -67,7 +67,9 @@ func New(c Config) (*App, error) {
 		{Name: "engine", Service: service.Funcs{OnStart: a.patient(a.engine.Start), OnStop: a.engine.Stop}},
 	}
 	if c.Parts&Plan != 0 {
-		p := planner.New(planner.Config{Store: a.store, Launcher: a.engine, Prepare: a.engine.Prepare, Logger: c.Logger, Observe: c.Observe})
+		p := planner.New(planner.Config{
+			Store: a.store, Launcher: a.engine, Repeater: a.engine, Prepare: a.engine.Prepare, Logger: c.Logger, Observe: c.Observe,
+		})
 		members = append(members, service.Member{Name: "planner", Service: p})
 	}
 	a.group = service.NewGroup(members...)

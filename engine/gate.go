@@ -49,7 +49,7 @@ func (g *gate) admit(r *prepared) progress.State {
 	case l.Running < limit.MaxRuns && l.Ready == 0:
 		l.Running++
 		return progress.Running
-	case !newestWins(limit) && l.Queued >= room(limit):
+	case r.yields, !newestWins(limit) && l.Queued >= room(limit):
 		return progress.Skipped
 	}
 	l.Queued++

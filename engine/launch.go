@@ -87,9 +87,10 @@ func (p *plan) limits(t *store.Trigger) bool {
 
 // prepared is a trigger whose run is sound; at is its place among the triggers.
 type prepared struct {
-	at   int
-	plan *plan
-	run  store.NewRun
+	at     int
+	plan   *plan
+	run    store.NewRun
+	yields bool
 }
 
 func (l *launch) prepare(ctx context.Context, id store.RunID, at int, t *store.Trigger) {
@@ -104,9 +105,9 @@ func (l *launch) prepare(ctx context.Context, id store.RunID, at int, t *store.T
 		l.out[at].Err = err
 		return
 	}
-	r := &prepared{at: at, plan: p, run: store.NewRun{
+	r := &prepared{at: at, plan: p, yields: t.Yields, run: store.NewRun{
 		ID: id, Namespace: p.source.Namespace, Workflow: p.source.Workflow, Version: t.Version, State: progress.Running,
-		Limited: p.limits(t), Priority: max(t.Priority, def.Priority),
+		Limited: p.limits(t), Priority: urgency(t, def.Priority),
 		Trigger: t.Kind, Actor: t.Actor, Schedule: t.Schedule, ScheduledAt: t.ScheduledAt, LogicalDate: t.LogicalDate,
 		PreviousScheduledAt: t.PreviousScheduledAt, Params: params, Timeout: time.Duration(def.Timeout),
 		Parent: t.Parent, Depth: t.Depth, Undecided: p.undecided,
@@ -123,6 +124,17 @@ func (l *launch) prepare(ctx context.Context, id store.RunID, at int, t *store.T
 	}
 	l.out[at].Key = r.run.Key
 	l.ready = append(l.ready, r)
+}
+
+// leastUrgent is the last of the priorities.
+const leastUrgent = 4
+
+// urgency is the priority of a run of a workflow whose own is given.
+func urgency(t *store.Trigger, own int) int {
+	if t.Yields {
+		own = min(own+1, leastUrgent)
+	}
+	return max(t.Priority, own)
 }
 
 // key is the value by which the run is counted (S22).

@@ -23,6 +23,8 @@ type Replay struct {
 	Version int64
 	// Expect is as in Act.
 	Expect string
+	// of is what a backfill wants of the new run; nil for a replay by hand.
+	of *store.Repeat
 }
 
 // ErrActive says that a run has not ended, as a replay wants.
@@ -32,28 +34,35 @@ var ErrActive = errors.New("the run has not ended")
 // ErrChanged, ErrActive, ErrPointless, *UnknownNodeError and store.ErrNotFound say why it was refused.
 func (e *Engine) Replay(ctx context.Context, run store.RunID, r Replay) (store.Launched, error) {
 	var out store.Launched
-	err := e.store.InTx(ctx, func(tx pgx.Tx) error {
-		o, err := e.planReplay(ctx, tx, run, &r)
-		if err != nil {
-			return err
-		}
-		if r.Expect != "" && r.Expect != o.source.fingerprint() {
-			return ErrChanged
-		}
-		trigger, err := o.trigger(ctx, &r)
-		if err != nil {
-			return err
-		}
-		launched, err := e.launch(ctx, tx, []store.Trigger{trigger}, &o.origin)
-		if err != nil {
-			return err
-		}
-		if out = launched[0]; out.Err != nil || out.Refused != "" {
-			return out.Err
-		}
-		return e.store.AnswerLetters(ctx, tx, run, o.again(), store.Resolution{How: "replay", Actor: r.Actor, Note: "by run " + out.Run.String()})
+	err := e.store.InTx(ctx, func(tx pgx.Tx) (err error) {
+		out, err = e.replay(ctx, tx, run, &r)
+		return err
 	})
 	return out, err
+}
+
+// replay is Replay in a transaction.
+func (e *Engine) replay(ctx context.Context, tx pgx.Tx, run store.RunID, r *Replay) (store.Launched, error) {
+	o, err := e.planReplay(ctx, tx, run, r)
+	if err != nil {
+		return store.Launched{}, err
+	}
+	if r.Expect != "" && r.Expect != o.source.fingerprint() {
+		return store.Launched{}, ErrChanged
+	}
+	trigger, err := o.trigger(ctx, r)
+	if err != nil {
+		return store.Launched{}, err
+	}
+	launched, err := e.launch(ctx, tx, []store.Trigger{trigger}, &o.origin)
+	if err != nil {
+		return store.Launched{}, err
+	}
+	out := launched[0]
+	if out.Err != nil || out.Refused != "" {
+		return out, out.Err
+	}
+	return out, e.store.AnswerLetters(ctx, tx, run, o.again(), store.Resolution{How: "replay", Actor: r.Actor, Note: "by run " + out.Run.String()})
 }
 
 // PreviewReplay says what a replay would do, without doing it.
@@ -180,8 +189,14 @@ func (o *replaying) trigger(ctx context.Context, r *Replay) (store.Trigger, erro
 	if facts.Trigger == triggerTest {
 		o.origin.OnlyNodes = o.again()
 	}
+	if r.of != nil && err == nil {
+		params, err = override(params, r.of.Params)
+	}
 	t := store.Trigger{Version: o.plan.version, Named: true, Kind: o.kind(facts.Trigger), Actor: r.Actor, ScheduledAt: facts.ScheduledAt,
 		PreviousScheduledAt: facts.PreviousScheduledAt, LogicalDate: facts.LogicalDate, Params: params}
+	if r.of != nil {
+		t.Kind, t.Priority, t.Yields = r.of.Kind, r.of.Priority, true
+	}
 	return t, err
 }
 

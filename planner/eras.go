@@ -54,3 +54,63 @@ func (e eras) at(instant time.Time) *era {
 	}
 	return nil
 }
+
+// stretchOf is the part of a stretch that falls into an era: after is left out, until is within. False when there is none.
+func (e *era) stretchOf(after, until time.Time) (time.Time, time.Time, bool) {
+	if !e.from.IsZero() {
+		after = latest(after, e.from.Add(-tick))
+	}
+	if !e.until.IsZero() {
+		until = earliest(until, e.until.Add(-tick))
+	}
+	return after, until, e.line != nil && after.Before(until)
+}
+
+// count is how many instants there are after one and up to another, those on excluded dates too.
+func (e eras) count(after, until time.Time) (n int) {
+	for i := range e {
+		if from, to, ok := e[i].stretchOf(after, until); ok {
+			n += e[i].line.count(from, to)
+		}
+	}
+	return n
+}
+
+// first are the first n instants after one and up to another.
+func (e eras) first(after, until time.Time, n int) (slots []slot) {
+	for i := range e {
+		from, to, ok := e[i].stretchOf(after, until)
+		if !ok {
+			continue
+		}
+		for at, ok := e[i].line.next(from); ok && !at.After(to) && len(slots) < n; at, ok = e[i].line.next(at) {
+			slots = append(slots, slot{at: at, era: &e[i]})
+		}
+	}
+	return slots
+}
+
+// last are the last n instants after one and up to another, newest first.
+func (e eras) last(after, until time.Time, n int) (slots []slot) {
+	for i := len(e) - 1; i >= 0 && len(slots) < n; i-- {
+		from, to, ok := e[i].stretchOf(after, until)
+		if !ok {
+			continue
+		}
+		left := n - len(slots)
+		tail := e[i:i+1].first(e[i].line.tail(from, to, left), to, left)
+		slices.Reverse(tail)
+		slots = append(slots, tail...)
+	}
+	return slots
+}
+
+// reach lets an interval that is counted from its registration be counted from an instant before it on, in the same phase.
+func (e eras) reach(back time.Time) {
+	if len(e) == 0 || e[0].line == nil || e[0].line.every == 0 || e[0].spec.Start != nil {
+		return
+	}
+	if line := e[0].line; back.Before(line.anchor) {
+		line.anchor = line.anchor.Add(-line.every * ((line.anchor.Sub(back) + line.every - 1) / line.every))
+	}
+}

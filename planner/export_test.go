@@ -35,3 +35,6 @@ func Foresee(ctx context.Context, p *Planner) error {
 	_, err := p.foresee(ctx)
 	return err
 }
+
+// FeedBackfill looks at one backfill.
+func FeedBackfill(ctx context.Context, p *Planner) (bool, error) { return p.feedBackfill(ctx) }

@@ -22,12 +22,13 @@ const maxPausedRows = 20_000
 // slot is an instant of a schedule for which a run is to be made up.
 type slot struct {
 	schedule int64
+	name     string
 	at       time.Time
 	era      *era
 	previous *time.Time
 }
 
-// trigger asks for the slot's run.
+// trigger asks for the slot's run, with the schedule's params then.
 func (s *slot) trigger(version int64, kind, actor string) (store.Trigger, error) {
 	params, err := encodeParams(s.era.spec.Params)
 	if err != nil {

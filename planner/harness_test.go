@@ -49,7 +49,7 @@ func newHouseOn(t *testing.T, pool *pgxpool.Pool) *house {
 }
 
 func (h *house) newPlanner() *planner.Planner {
-	return planner.New(planner.Config{Store: h.store, Launcher: h.launcher, Observe: func(o planner.Observed) { h.observed <- o }})
+	return planner.New(planner.Config{Store: h.store, Launcher: h.launcher, Repeater: h.launcher, Observe: func(o planner.Observed) { h.observed <- o }})
 }
 
 // launcher creates plain runs. What it is told to refuse or to fail at is chosen by schedule.
@@ -59,6 +59,8 @@ type launcher struct {
 	broken  map[int64]error
 	// poison schedules spoil the whole transaction.
 	poison map[int64]bool
+	// full is how many of a launch's runs are let in before the rest is refused; nil is all.
+	full *int
 	// versions are those read before, by int64.
 	versions sync.Map
 }
@@ -85,6 +87,10 @@ func (l *launcher) Launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigg
 				return nil, fmt.Errorf("launch a run: %w", err)
 			}
 		}
+		if l.full != nil && len(runs) >= *l.full {
+			out[i].Refused = store.SkipOverlap
+			continue
+		}
 		if out[i].Refused, out[i].Err = l.refused[t.Schedule], l.broken[t.Schedule]; out[i].Refused != "" || out[i].Err != nil {
 			continue
 		}
@@ -103,6 +109,27 @@ func (l *launcher) Launch(ctx context.Context, tx pgx.Tx, triggers []store.Trigg
 		return out, nil
 	}
 	return out, l.store.InsertRuns(ctx, tx, runs, nil)
+}
+
+// Repeat makes runs for the times of others.
+func (l *launcher) Repeat(ctx context.Context, tx pgx.Tx, wishes []store.Repeat) ([]store.Launched, error) {
+	var out []store.Launched
+	for _, w := range wishes {
+		t := store.Trigger{Version: w.Version, Kind: w.Kind, Actor: w.Actor, Params: w.Params}
+		err := tx.QueryRow(ctx, "SELECT scheduled_at, to_char(logical_date, 'YYYY-MM-DD') FROM ax.runs WHERE id = $1", w.Run).Scan(&t.ScheduledAt, &t.LogicalDate)
+		if err != nil {
+			return nil, err
+		}
+		got, err := l.Launch(ctx, tx, []store.Trigger{t})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := tx.Exec(ctx, "UPDATE ax.runs SET replay_of = $2, key = $3 WHERE id = $1", got[0].Run, w.Run, fmt.Sprint("whole ", w.Whole)); err != nil {
+			return nil, err
+		}
+		out = append(out, got[0])
+	}
+	return out, nil
 }
 
 // graph makes a workflow of one node from its schedules and further keys, in YAML.

@@ -39,12 +39,14 @@ type Observed struct {
 	Delay time.Duration
 }
 
-// Config is what a Planner needs. Store and Launcher are required.
+// Config is what a Planner needs. Store, Launcher and Repeater are required.
 type Config struct {
 	Store    *store.Store
 	Launcher Launcher
 	// Prepare is told which versions will be launched in the next seconds, to read them before; nil does nothing.
 	Prepare func(ctx context.Context, versions []int64) error
+	// Repeater makes the runs of backfills that repeat others.
+	Repeater Repeater
 	// Logger is told when the database goes away and comes back, and of schedules that cannot be planned. Nil: slog.Default.
 	Logger *slog.Logger
 	// Observe is called for every row of the ledger, in one goroutine; nil is nobody.
@@ -57,6 +59,7 @@ type Planner struct {
 	store    *store.Store
 	launcher Launcher
 	prepare  func(context.Context, []int64) error
+	repeater Repeater
 	logger   *slog.Logger
 	observe  func(Observed)
 	// foreseen is the last schedule, in order of time, that was prepared; one loop touches it.
@@ -65,6 +68,8 @@ type Planner struct {
 	delayed  *service.Loop
 	// completions starts what waits for other workflows.
 	completions *service.Loop
+	// backfills makes their runs.
+	backfills *service.Loop
 }
 
 // New makes a planner that does not run yet.
@@ -75,14 +80,15 @@ func New(c Config) *Planner {
 	if c.Observe == nil {
 		c.Observe = func(Observed) {}
 	}
-	p := &Planner{store: c.Store, launcher: c.Launcher, prepare: c.Prepare, logger: c.Logger, observe: c.Observe}
+	p := &Planner{store: c.Store, launcher: c.Launcher, repeater: c.Repeater, prepare: c.Prepare, logger: c.Logger, observe: c.Observe}
 	p.fires, p.delayed = p.loop("planner", p.fireDue), p.loop("planner's delayed runs", p.startDue)
-	p.completions = p.loop("planner's completions", p.consume)
+	p.completions, p.backfills = p.loop("planner's completions", p.consume), p.loop("planner's backfills", p.feedBackfills)
 	listener := service.NewLoop(service.LoopConfig{Name: "planner's listener", Round: p.listen, Logger: c.Logger})
 	members := []service.Member{
 		{Name: "planner", Service: p.fires},
 		{Name: "planner's delayed runs", Service: p.delayed},
 		{Name: "planner's completions", Service: p.completions},
+		{Name: "planner's backfills", Service: p.backfills},
 		{Name: "planner's sweep", Service: p.loop("planner's sweep", p.sweep)},
 		{Name: "planner's listener", Service: listener},
 	}
@@ -100,13 +106,17 @@ func (p *Planner) loop(name string, look func(context.Context) (time.Duration, e
 }
 
 func (p *Planner) listen(ctx context.Context) time.Duration {
-	p.store.Listen(ctx, []string{store.ChannelSchedules, store.ChannelCompleted}, func(channel, _ string) {
-		if channel == store.ChannelCompleted {
+	p.store.Listen(ctx, []string{store.ChannelSchedules, store.ChannelCompleted, store.ChannelBackfills}, func(channel, _ string) {
+		switch channel {
+		case store.ChannelCompleted:
 			p.completions.Wake()
-			return
+			p.backfills.Wake()
+		case store.ChannelBackfills:
+			p.backfills.Wake()
+		default:
+			p.fires.Wake()
+			p.delayed.Wake()
 		}
-		p.fires.Wake()
-		p.delayed.Wake()
 	})
 	return maxSleep
 }

@@ -49,7 +49,14 @@ func Resume(ctx context.Context, s *store.Store, r Resuming) (Resumed, error) {
 	return out, nil
 }
 
+func (r *resuming) makesUp() bool { return r.Catchup != "" && r.Catchup != dag.CatchupNone }
+
 func (r *resuming) run(ctx context.Context, tx pgx.Tx) (Resumed, error) {
+	if r.makesUp() {
+		if err := r.store.LockFills(ctx, tx, r.Workflow); err != nil {
+			return Resumed{}, err
+		}
+	}
 	scheds, now, err := r.store.LockSchedules(ctx, tx, r.Workflow)
 	if err != nil {
 		return Resumed{}, err
@@ -76,7 +83,7 @@ func (r *resuming) run(ctx context.Context, tx pgx.Tx) (Resumed, error) {
 		advances = append(advances, store.Advance{Schedule: sched.ID, Next: next})
 	}
 	out := Resumed{Changed: true}
-	if err := r.store.WriteFires(ctx, tx, fires, advances); err != nil || r.Catchup == "" || r.Catchup == dag.CatchupNone {
+	if err := r.store.WriteFires(ctx, tx, fires, advances); err != nil || !r.makesUp() {
 		return out, err
 	}
 	for _, sched := range scheds {

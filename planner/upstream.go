@@ -135,12 +135,16 @@ func (p *Planner) take(ctx context.Context, tx pgx.Tx, done []store.Completion) 
 	if len(downs) == 0 {
 		return p.store.DropCompletions(ctx, tx, done)
 	}
+	counting, err := p.store.Counting(ctx, tx, done)
+	if err != nil {
+		return err
+	}
 	u := &upstream{Planner: p, wishes: make(map[wishKey]*wish)}
 	if u.now, err = p.store.NowIn(ctx, tx); err != nil {
 		return err
 	}
 	for i := range downs {
-		for _, c := range done {
+		for _, c := range counting {
 			if err := u.wish(ctx, tx, &downs[i], c); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -81,6 +82,20 @@ func (s *Store) NoteEnded(ctx context.Context, tx pgx.Tx, done []Completion) err
 		return fmt.Errorf("note that %d runs have ended: %w", len(runs), err)
 	}
 	return nil
+}
+
+// Counting are those of some completions that count for others: not those of a backfill that does not cascade.
+func (s *Store) Counting(ctx context.Context, tx pgx.Tx, done []Completion) ([]Completion, error) {
+	rows, err := tx.Query(ctx, `SELECT r.id FROM ax.runs r WHERE r.id = ANY ($1::bigint[]) AND r.trigger = 'backfill'
+		AND NOT EXISTS (SELECT FROM ax.watched_runs k WHERE k.run_id = r.id)`, column(done, func(c *Completion) int64 { return int64(c.Run) }))
+	if err != nil {
+		return nil, fmt.Errorf("sort %d completions: %w", len(done), err)
+	}
+	aside, err := pgx.CollectRows(rows, pgx.RowTo[RunID])
+	if err != nil {
+		return nil, fmt.Errorf("sort %d completions: %w", len(done), err)
+	}
+	return slices.DeleteFunc(slices.Clone(done), func(c Completion) bool { return slices.Contains(aside, c.Run) }), nil
 }
 
 // WatchRuns makes runs that are not waited for by themselves, those of a backfill that cascades, count for the workflows that wait.

@@ -91,6 +91,14 @@ type Locked struct {
 	Intents []Intent
 }
 
+// HoldRuns locks runs in id order and reads nothing of them, for a caller that will lock one after the other with LockRuns.
+func (s *Store) HoldRuns(ctx context.Context, tx pgx.Tx, runs []RunID) error {
+	if _, err := tx.Exec(ctx, "SELECT FROM ax.runs WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE", ids(runs)); err != nil {
+		return fmt.Errorf("lock %d runs: %w", len(runs), err)
+	}
+	return nil
+}
+
 // LockRuns locks runs in id order, removes the claimed live rows and reads what else there is of
 // the runs, in one round trip.
 func (s *Store) LockRuns(ctx context.Context, tx pgx.Tx, runs []RunID, claims []Claim) (Locked, error) {

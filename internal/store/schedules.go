@@ -45,6 +45,17 @@ func (s *Store) LockSchedules(ctx context.Context, tx pgx.Tx, workflow int64) ([
 	return scheds, now, err
 }
 
+// AllSchedules lists the schedules that a workflow has and has had, by name, without locking them.
+func (s *Store) AllSchedules(ctx context.Context, tx pgx.Tx, workflow int64) ([]Schedule, error) {
+	rows, err := db.New(tx).AllSchedules(ctx, workflow)
+	if err != nil {
+		return nil, fmt.Errorf("list schedules: %w", err)
+	}
+	return mapRows(rows, func(r db.AllSchedulesRow) (Schedule, error) {
+		return Schedule{ID: r.ID, Name: r.Name, Spec: r.Spec, Anchor: r.Anchor, NextFireAt: r.NextFireAt, RemovedAt: r.RemovedAt}, nil
+	})
+}
+
 // StillRuns reports whether the run that a schedule fired last has not ended.
 func (s *Store) StillRuns(ctx context.Context, tx pgx.Tx, sched int64) (bool, error) {
 	runs, err := db.New(tx).RunOfSchedule(ctx, sched)

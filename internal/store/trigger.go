@@ -16,6 +16,9 @@ type Trigger struct {
 	Kind, Actor string
 	// Priority makes the run less urgent than its workflow's own; 0 leaves that.
 	Priority int
+	// Yields makes the run give way to all others of its workflow: it is less urgent than they are, and it is refused where it could not
+	// start at once, so that it takes no place in the queue and none of another run (S32).
+	Yields bool
 	// Schedule is 0 unless a schedule fired.
 	Schedule int64
 	// ScheduledAt is the logical time; LogicalDate its date in the schedule's zone, yyyy-mm-dd (S11).
@@ -36,6 +39,19 @@ type Trigger struct {
 type Test struct {
 	Nodes   []string
 	Outputs map[string][]byte
+}
+
+// Repeat asks for a run that repeats an ended one (S32).
+type Repeat struct {
+	Run RunID
+	// Version is the stored version that the new run has; what it changed runs again too.
+	Version int64
+	// Whole runs every node again; else what ended well is taken over with its output.
+	Whole bool
+	// Params are values that the run has instead of those of the old one, a JSON object.
+	Params      []byte
+	Kind, Actor string
+	Priority    int
 }
 
 // Launched is what became of a Trigger: Run in State running or queued, or no run and why.

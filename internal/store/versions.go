@@ -124,3 +124,10 @@ func (s *Store) AddQueues(ctx context.Context, tx pgx.Tx, namespace int64, names
 	}
 	return nil
 }
+
+// Definition reads the definition of one of a workflow's versions, 0 for the newest.
+func (s *Store) Definition(ctx context.Context, tx pgx.Tx, workflow, version int64) (definition []byte, err error) {
+	err = tx.QueryRow(ctx, `SELECT v.definition FROM ax.workflows w JOIN ax.versions v ON v.id = COALESCE(NULLIF($2::bigint, 0), w.version_id)
+		WHERE w.id = $1`, workflow, version).Scan(&definition)
+	return definition, found(err, "version %d of workflow %d", version, workflow)
+}

@@ -26,7 +26,7 @@ RETURNING r.id, r.workflow_id, r.state, r.generation, r.trigger, r.schedule_id, 
 ), after_run AS (
     UPDATE ax.schedules s SET next_fire_at = now() + s.delay_us * interval '1 microsecond'
     FROM moved e WHERE e.state IN ('succeeded', 'failed', 'canceled', 'skipped') AND s.id = e.schedule_id AND s.delay_us IS NOT NULL
-      AND s.removed_at IS NULL
+      AND s.removed_at IS NULL AND e.trigger = 'schedule'
       AND NOT EXISTS (SELECT FROM ax.fires f WHERE f.schedule_id = s.id AND f.kind = 'fire' AND f.result = 'fired' AND f.scheduled_at > e.scheduled_at)
 )
 SELECT count(*), (SELECT count(pg_notify('ax_completed', '')) FROM (SELECT FROM completed LIMIT 1) c) FROM moved

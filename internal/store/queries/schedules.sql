@@ -1,6 +1,9 @@
 -- name: LockSchedules :many
 SELECT id, name, spec, anchor, next_fire_at, removed_at FROM ax.schedules WHERE workflow_id = $1 ORDER BY id FOR NO KEY UPDATE;
 
+-- name: AllSchedules :many
+SELECT id, name, spec, anchor, next_fire_at, removed_at FROM ax.schedules WHERE workflow_id = $1 ORDER BY name;
+
 -- name: RunOfSchedule :one
 -- Whether the run that a schedule fired last has not ended.
 SELECT EXISTS (

@@ -58,6 +58,46 @@ func (q *Queries) AddScheduleSpec(ctx context.Context, arg AddScheduleSpecParams
 	return err
 }
 
+const allSchedules = `-- name: AllSchedules :many
+SELECT id, name, spec, anchor, next_fire_at, removed_at FROM ax.schedules WHERE workflow_id = $1 ORDER BY name
+`
+
+type AllSchedulesRow struct {
+	ID         int64
+	Name       string
+	Spec       []byte
+	Anchor     time.Time
+	NextFireAt *time.Time
+	RemovedAt  *time.Time
+}
+
+func (q *Queries) AllSchedules(ctx context.Context, workflowID int64) ([]AllSchedulesRow, error) {
+	rows, err := q.db.Query(ctx, allSchedules, workflowID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AllSchedulesRow
+	for rows.Next() {
+		var i AllSchedulesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Spec,
+			&i.Anchor,
+			&i.NextFireAt,
+			&i.RemovedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const clearPaused = `-- name: ClearPaused :one
 WITH old AS (SELECT p.id, p.paused_at FROM ax.workflows p WHERE p.id = $1 AND p.paused_at IS NOT NULL FOR NO KEY UPDATE)
 UPDATE ax.workflows w SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, updated_at = now() FROM old
