@@ -113,6 +113,7 @@ func (a *API) routes() {
 	a.queueRoutes()
 	a.upstreamRoutes()
 	a.workerRoutes()
+	a.backfillRoutes()
 }
 
 // requestTime bounds what a request may take of the database, streams excepted.

@@ -27,11 +27,14 @@ type Plan struct {
 
 // PlanItem is one thing that a plan is about.
 type PlanItem struct {
-	Run    string `json:"run"`
-	Node   string `json:"node,omitempty"`
-	ID     string `json:"id,omitempty" doc:"The node run's id, where one of several of a node is meant."`
-	State  string `json:"state" doc:"What it is now."`
-	Action string `json:"action" doc:"What would become of it: rerun, stop_and_rerun, decide_again, run, copy, mark, cancel …"`
+	Run         string `json:"run,omitempty"`
+	Node        string `json:"node,omitempty"`
+	ID          string `json:"id,omitempty" doc:"The node run's id, where one of several of a node is meant."`
+	Schedule    string `json:"schedule,omitempty" doc:"The schedule whose instant is meant."`
+	ScheduledAt string `json:"scheduled_at,omitempty" format:"date-time" doc:"The instant, in the schedule's zone."`
+	State       string `json:"state" doc:"What it is now; of an instant without a run, what the ledger says, or nothing."`
+	Action      string `json:"action" doc:"What would become of it: rerun, stop_and_rerun, decide_again, run, replay, repeat, none, copy, mark, cancel …"`
+	Reason      string `json:"reason,omitempty" doc:"Why nothing would be done, or what it failed with."`
 }
 
 // planTime is how long a plan can be confirmed.
@@ -129,11 +132,13 @@ func (a *API) makePlan(ctx context.Context, namespace int64, act string, think f
 	return &plan, nil
 }
 
-// finish counts the items, and leaves nothing null.
+// finish counts the items, unless not all are listed, and leaves nothing null.
 func (p *Plan) finish() {
-	p.Counts = make(map[string]int)
-	for _, i := range p.Items {
-		p.Counts[i.Action]++
+	if p.Counts == nil {
+		p.Counts = make(map[string]int)
+		for _, i := range p.Items {
+			p.Counts[i.Action]++
+		}
 	}
 	if p.Items == nil {
 		p.Items = []PlanItem{}
@@ -169,7 +174,11 @@ func changed(ctx context.Context, saved store.SavedPlan, think func(context.Cont
 	if err := json.Unmarshal(saved.Body, &was); err != nil {
 		return fmt.Errorf("read plan: %w", err)
 	}
-	return p.with(differences(was.Items, now.Items)...)
+	found := differences(was.Items, now.Items)
+	if len(found) == 0 { // it is among what is not listed
+		found = []ProblemDetail{{Location: "body.plan", Message: "it would do something else by now", Code: codePlanChanged}}
+	}
+	return p.with(found...)
 }
 
 // name tells items apart.
@@ -179,6 +188,8 @@ func (i PlanItem) name() string {
 		return i.ID
 	case i.Node != "":
 		return i.Run + ":" + i.Node
+	case i.ScheduledAt != "":
+		return i.Schedule + " " + i.ScheduledAt
 	}
 	return i.Run
 }

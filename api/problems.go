@@ -15,6 +15,7 @@ import (
 	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/engine"
 	"github.com/ax-run/ax/internal/store"
+	"github.com/ax-run/ax/planner"
 )
 
 // Problem is an error as the API answers it: a problem document of RFC 9457. This file is the only
@@ -186,6 +187,7 @@ func (a *API) problemOf(ctx context.Context, err error) *Problem {
 	var node *engine.UnknownNodeError
 	var used *store.CalendarInUseError
 	var pool *store.PoolInUseError
+	var backfill *planner.BackfillError
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -195,6 +197,8 @@ func (a *API) problemOf(ctx context.Context, err error) *Problem {
 		return paramProblem(params)
 	case errors.As(err, &selection):
 		return selectionProblem(selection)
+	case errors.As(err, &backfill):
+		return invalid("body."+backfill.Field, "%s", backfill)
 	case errors.As(err, &node):
 		return invalid("body.nodes", "%s", node)
 	case errors.Is(err, engine.ErrPointless), errors.Is(err, engine.ErrActive), errors.Is(err, engine.ErrChanged), errors.Is(err, engine.ErrStopping):

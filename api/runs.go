@@ -48,6 +48,7 @@ type RunDetail struct {
 	BlockedBy *BlockedBy `json:"blocked_by,omitempty" doc:"What a queued or held run waits for."`
 	ReplayOf  string     `json:"replay_of,omitempty" doc:"The run whose outputs it took over."`
 	OnlyNodes []string   `json:"only_nodes,omitempty" nullable:"false" doc:"A test run: the nodes that run."`
+	Backfill  string     `json:"backfill,omitempty" doc:"The backfill that made it."`
 	HeldAt    *time.Time `json:"held_at,omitempty" doc:"Since when nothing new of it starts."`
 }
 
@@ -144,6 +145,9 @@ func (a *API) runDetail(ctx context.Context, run store.RunRow) (RunDetail, error
 	d := RunDetail{Run: runView(run), Params: more.Params, OnlyNodes: more.OnlyNodes, HeldAt: utcOr(more.HeldAt)}
 	if more.ReplayOf != 0 {
 		d.ReplayOf = more.ReplayOf.String()
+	}
+	if more.Backfill != 0 {
+		d.Backfill = more.Backfill.String()
 	}
 	d.Canceling = !run.State.Terminal() && (run.Canceling || more.CancelAsked)
 	if d.Timezone = a.zoneOf(run); run.State == progress.Queued && more.Limited {

@@ -70,9 +70,18 @@ const maxPlanItems = 50
 func (c *call) planText(p api.Plan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", printable(p.Title))
+	shown := p.Items[:min(len(p.Items), maxPlanItems)]
 	t := table{header: []string{"RUN", "NODE", "STATE", "ACTION"}}
-	for _, i := range p.Items[:min(len(p.Items), maxPlanItems)] {
-		t.add(plain(i.Run), plain(i.Node), stateCell(i.State), plain(strings.ReplaceAll(i.Action, "_", " ")))
+	if len(shown) > 0 && shown[0].ScheduledAt != "" {
+		t.header = []string{"SCHEDULED", "SCHEDULE", "RUN", "STATE", "ACTION", "REASON"}
+	}
+	for _, i := range shown {
+		action := plain(strings.ReplaceAll(i.Action, "_", " "))
+		if i.ScheduledAt != "" {
+			t.add(plain(i.ScheduledAt), plain(i.Schedule), plain(i.Run), stateCell(i.State), action, plain(shorten(i.Reason)))
+		} else {
+			t.add(plain(i.Run), plain(i.Node), stateCell(i.State), action)
+		}
 	}
 	if len(t.rows) > 0 {
 		b.WriteString(t.render(c.colour))

@@ -49,7 +49,7 @@ func verbs() []group {
 		{"serve", "Serve:", []func(*call) *cobra.Command{newDev, newServer, newWorker, newMigrate, newBench}},
 		{"define", "Define:", []func(*call) *cobra.Command{newValidate, newApply, newDiff, newCron, newImport}},
 		{"run", "Run and look:", []func(*call) *cobra.Command{newTrigger, newWorkflows, newRuns, newRun, newLogs, newFires, newCancel, newPause, newResume}},
-		{"hand", "Set right by hand:", []func(*call) *cobra.Command{newRerun, newReplay, newMark, newApprove, newHold, newRelease, newDeadLetters}},
+		{"hand", "Set right by hand:", []func(*call) *cobra.Command{newRerun, newReplay, newMark, newApprove, newHold, newRelease, newDeadLetters, newBackfill}},
 		{"other", "Other:", []func(*call) *cobra.Command{newVersion}},
 		{"times", "Keep times:", []func(*call) *cobra.Command{newCalendars}},
 		{"protect", "Protect:", []func(*call) *cobra.Command{newPools, newQueues, newWorkers}},

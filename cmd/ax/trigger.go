@@ -90,24 +90,30 @@ func (c *call) triggerBody(ctx context.Context, client *client, workflow string,
 		}
 		body.Inputs = outputs
 	}
-	if len(f.params) == 0 && f.paramsFile == "" {
-		return body, nil
+	var err error
+	body.Params, err = c.givenParams(ctx, client, workflow, f.params, f.paramsFile)
+	return body, err
+}
+
+// givenParams are the parameters of a file and those said; nil for none.
+func (c *call) givenParams(ctx context.Context, client *client, workflow string, said []string, file string) (api.Object, error) {
+	if len(said) == 0 && file == "" {
+		return nil, nil
 	}
-	values, err := c.readParams(f.paramsFile)
+	values, err := c.readParams(file)
 	if err != nil {
-		return body, err
+		return nil, err
 	}
-	if len(f.params) > 0 {
+	if len(said) > 0 {
 		w, err := client.workflow(ctx, workflow)
 		if err != nil {
-			return body, err
+			return nil, err
 		}
-		if err := setParams(values, f.params, w.Definition); err != nil {
-			return body, err
+		if err := setParams(values, said, w.Definition); err != nil {
+			return nil, err
 		}
 	}
-	body.Params, err = paramsObject(values)
-	return body, err
+	return paramsObject(values)
 }
 
 // triggered tells of the run that was started, and waits for it if that is wanted.

@@ -13,13 +13,13 @@ import (
 // stateColour is the colour of a state's word.
 func stateColour(state string) colour {
 	switch state {
-	case "succeeded", "fired", "online":
+	case "succeeded", "fired", "online", "completed":
 		return green
-	case "failed", "upstream_failed", "lost":
+	case "failed", "upstream_failed", "lost", "completed_with_failures":
 		return red
 	case "running", "queued", "expected":
 		return blue
-	case "retrying", "waiting", "coalesced", "suspect", "draining":
+	case "retrying", "waiting", "coalesced", "suspect", "draining", "paused":
 		return yellow
 	case "pending", "skipped", "canceled":
 		return faint

@@ -77,13 +77,3 @@ func (s *Store) BackfillSlots(ctx context.Context, q SlotQuery) ([]BackfillSlot,
 	}
 	return got, nil
 }
-
-// BackfillOf is the backfill that a run is of, 0 for none.
-func (s *Store) BackfillOf(ctx context.Context, run RunID) (RunID, error) {
-	var id RunID
-	err := s.pool.QueryRow(ctx, "SELECT COALESCE(max(backfill_id), 0) FROM ax.backfill_slots WHERE run_id = $1", run).Scan(&id)
-	if err != nil {
-		return 0, fmt.Errorf("find the backfill of run %s: %w", run, err)
-	}
-	return id, nil
-}

@@ -46,7 +46,9 @@ type RunDetail struct {
 	Limited bool
 	MaxRuns int
 	// ReplayOf is the run that it repeats, or 0; OnlyNodes are what a test run is about, nil for others; HeldAt is since when it is held.
-	ReplayOf  RunID
+	ReplayOf RunID
+	// Backfill is the one that made it, or 0.
+	Backfill  RunID
 	OnlyNodes []string
 	HeldAt    *time.Time
 	// CancelAsked tells that a cancel was accepted and is not carried out yet.
@@ -108,7 +110,7 @@ func (s *Store) Run(ctx context.Context, namespace int64, id RunID) (RunRow, err
 func (s *Store) RunDetail(ctx context.Context, id RunID) (RunDetail, error) {
 	r, err := db.New(s.pool).RunDetail(ctx, int64(id))
 	return RunDetail{Params: r.Params, Limited: r.Limited, MaxRuns: int(r.MaxRuns), CancelAsked: r.CancelAsked,
-		ReplayOf: RunID(r.ReplayOf), OnlyNodes: r.OnlyNodes, HeldAt: r.HeldAt}, found(err, "run %s", id)
+		ReplayOf: RunID(r.ReplayOf), Backfill: RunID(r.BackfillID), OnlyNodes: r.OnlyNodes, HeldAt: r.HeldAt}, found(err, "run %s", id)
 }
 
 // Holders lists at most limit running runs that hold the places that a queued run of the same workflow and key waits for.

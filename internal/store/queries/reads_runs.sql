@@ -38,7 +38,8 @@ WHERE r.id = @id AND r.namespace_id = @namespace_id;
 -- name: RunDetail :one
 -- What only one run's own page shows.
 SELECT r.params, r.limited, COALESCE(w.max_runs, 0)::int AS max_runs, COALESCE(r.replay_of, 0)::bigint AS replay_of, r.only_nodes, r.held_at,
-    EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = r.id AND i.kind = 'cancel')::boolean AS cancel_asked
+    EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = r.id AND i.kind = 'cancel')::boolean AS cancel_asked,
+    COALESCE((SELECT max(s.backfill_id) FROM ax.backfill_slots s WHERE s.run_id = r.id), 0)::bigint AS backfill_id
 FROM ax.runs r JOIN ax.workflows w ON w.id = r.workflow_id WHERE r.id = @id;
 
 -- name: RunHolders :many

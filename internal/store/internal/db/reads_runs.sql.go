@@ -177,7 +177,8 @@ func (q *Queries) RunByID(ctx context.Context, arg RunByIDParams) (RunByIDRow, e
 
 const runDetail = `-- name: RunDetail :one
 SELECT r.params, r.limited, COALESCE(w.max_runs, 0)::int AS max_runs, COALESCE(r.replay_of, 0)::bigint AS replay_of, r.only_nodes, r.held_at,
-    EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = r.id AND i.kind = 'cancel')::boolean AS cancel_asked
+    EXISTS (SELECT FROM ax.run_intents i WHERE i.run_id = r.id AND i.kind = 'cancel')::boolean AS cancel_asked,
+    COALESCE((SELECT max(s.backfill_id) FROM ax.backfill_slots s WHERE s.run_id = r.id), 0)::bigint AS backfill_id
 FROM ax.runs r JOIN ax.workflows w ON w.id = r.workflow_id WHERE r.id = $1
 `
 
@@ -189,6 +190,7 @@ type RunDetailRow struct {
 	OnlyNodes   []string
 	HeldAt      *time.Time
 	CancelAsked bool
+	BackfillID  int64
 }
 
 // What only one run's own page shows.
@@ -203,6 +205,7 @@ func (q *Queries) RunDetail(ctx context.Context, id int64) (RunDetailRow, error)
 		&i.OnlyNodes,
 		&i.HeldAt,
 		&i.CancelAsked,
+		&i.BackfillID,
 	)
 	return i, err
 }
