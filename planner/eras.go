@@ -55,50 +55,51 @@ func (e eras) at(instant time.Time) *era {
 	return nil
 }
 
-// stretchOf is the part of a stretch that falls into an era: after is left out, until is within. False when there is none.
-func (e *era) stretchOf(after, until time.Time) (time.Time, time.Time, bool) {
+// within is the part of a stretch that falls into an era; false when there is none.
+func (e *era) within(s stretch) (stretch, bool) {
 	if !e.from.IsZero() {
-		after = latest(after, e.from.Add(-tick))
+		s.after = latest(s.after, e.from.Add(-tick))
 	}
 	if !e.until.IsZero() {
-		until = earliest(until, e.until.Add(-tick))
+		s.until = earliest(s.until, e.until.Add(-tick))
 	}
-	return after, until, e.line != nil && after.Before(until)
+	return s, e.line != nil && s.after.Before(s.until)
 }
 
-// count is how many instants there are after one and up to another, those on excluded dates too.
-func (e eras) count(after, until time.Time) (n int) {
+// count is how many instants a stretch has, those on excluded dates too.
+func (e eras) count(all stretch) (n int) {
 	for i := range e {
-		if from, to, ok := e[i].stretchOf(after, until); ok {
-			n += e[i].line.count(from, to)
+		if part, ok := e[i].within(all); ok {
+			n += e[i].line.count(part.after, part.until)
 		}
 	}
 	return n
 }
 
-// first are the first n instants after one and up to another.
-func (e eras) first(after, until time.Time, n int) (slots []slot) {
+// first are the first n instants of a stretch.
+func (e eras) first(all stretch, n int) (slots []slot) {
 	for i := range e {
-		from, to, ok := e[i].stretchOf(after, until)
+		part, ok := e[i].within(all)
 		if !ok {
 			continue
 		}
-		for at, ok := e[i].line.next(from); ok && !at.After(to) && len(slots) < n; at, ok = e[i].line.next(at) {
+		for at, ok := e[i].line.next(part.after); ok && !at.After(part.until) && len(slots) < n; at, ok = e[i].line.next(at) {
 			slots = append(slots, slot{at: at, era: &e[i]})
 		}
 	}
 	return slots
 }
 
-// last are the last n instants after one and up to another, newest first.
-func (e eras) last(after, until time.Time, n int) (slots []slot) {
+// last are the last n instants of a stretch, newest first.
+func (e eras) last(all stretch, n int) (slots []slot) {
 	for i := len(e) - 1; i >= 0 && len(slots) < n; i-- {
-		from, to, ok := e[i].stretchOf(after, until)
+		part, ok := e[i].within(all)
 		if !ok {
 			continue
 		}
 		left := n - len(slots)
-		tail := e[i:i+1].first(e[i].line.tail(from, to, left), to, left)
+		part.after = e[i].line.tail(part.after, part.until, left)
+		tail := e[i:i+1].first(part, left)
 		slices.Reverse(tail)
 		slots = append(slots, tail...)
 	}

@@ -3,6 +3,8 @@ package planner
 import (
 	"context"
 	"time"
+
+	"github.com/ax-run/ax/internal/store"
 )
 
 // FireBatch fires one batch of a planner that does not run.
@@ -38,3 +40,18 @@ func Foresee(ctx context.Context, p *Planner) error {
 
 // FeedBackfill looks at one backfill.
 func FeedBackfill(ctx context.Context, p *Planner) (bool, error) { return p.feedBackfill(ctx) }
+
+// Walked are all instants of a stretch of a schedule's history, by steps of n, and how many there are said to be.
+func Walked(history []store.SpecRow, line store.BackfillLine, newest bool, n int) (instants []time.Time, total int) {
+	w := &walk{newest: newest, lines: []*walkLine{{BackfillLine: &line, eras: newEras(history, 1, nil)}}}
+	for {
+		slots := w.next(n)
+		if len(slots) == 0 {
+			return instants, w.total()
+		}
+		for _, s := range slots {
+			instants = append(instants, s.at)
+		}
+		w.pass(slots)
+	}
+}

@@ -61,19 +61,21 @@ func (w *walk) next(n int) (slots []slot) {
 }
 
 func (l *walkLine) next(n int, newest bool) []slot {
-	after, until := l.From.Add(-tick), l.Until
+	left := l.all()
 	switch {
 	case l.At == nil:
 	case newest:
-		until = earliest(until, l.At.Add(-tick))
+		left.until = earliest(left.until, l.At.Add(-tick))
 	default:
-		after = latest(after, *l.At)
+		left.after = latest(left.after, *l.At)
 	}
 	if newest {
-		return l.eras.last(after, until, n)
+		return l.eras.last(left, n)
 	}
-	return l.eras.first(after, until, n)
+	return l.eras.first(left, n)
 }
+
+func (l *walkLine) all() stretch { return stretch{after: l.From.Add(-tick), until: l.Until} }
 
 // pass moves the walk on: some instants that next gave are decided.
 func (w *walk) pass(slots []slot) {
@@ -90,7 +92,7 @@ func (w *walk) pass(slots []slot) {
 // total is how many instants there are in all.
 func (w *walk) total() (n int) {
 	for _, l := range w.lines {
-		n += l.eras.count(l.From.Add(-tick), l.Until)
+		n += l.eras.count(l.all())
 	}
 	return n
 }

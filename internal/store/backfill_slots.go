@@ -90,21 +90,21 @@ const slotColumns = "s.schedule_id, s.scheduled_at, s.state, COALESCE(s.reason, 
 
 // WaitingSlots lists instants of a backfill that wait for a place, in its order.
 func (s *Store) WaitingSlots(ctx context.Context, tx pgx.Tx, b *Backfill, limit int) ([]BackfillSlot, error) {
-	return slots(ctx, tx, b, "s.state = 'waiting'", limit)
+	return slots(ctx, tx, b, "s.state = 'waiting' AND s.round <= $3", limit)
 }
 
 // FailedSlots lists instants of a backfill that failed in an earlier round than the present one, in its order.
 func (s *Store) FailedSlots(ctx context.Context, tx pgx.Tx, b *Backfill, limit int) ([]BackfillSlot, error) {
-	return slots(ctx, tx, b, "s.state = 'failed' AND s.round < $3", limit, b.Round)
+	return slots(ctx, tx, b, "s.state = 'failed' AND s.round < $3", limit)
 }
 
-func slots(ctx context.Context, tx pgx.Tx, b *Backfill, where string, limit int, more ...any) ([]BackfillSlot, error) {
+func slots(ctx context.Context, tx pgx.Tx, b *Backfill, where string, limit int) ([]BackfillSlot, error) {
 	order := "s.scheduled_at, s.schedule_id"
 	if b.NewestFirst {
 		order = "s.scheduled_at DESC, s.schedule_id DESC"
 	}
 	rows, err := tx.Query(ctx, "SELECT "+slotColumns+" FROM ax.backfill_slots s WHERE s.backfill_id = $1 AND "+where+" ORDER BY "+order+" LIMIT $2",
-		append([]any{b.ID, limit}, more...)...)
+		b.ID, limit, b.Round)
 	if err != nil {
 		return nil, fmt.Errorf("list slots of backfill %s: %w", b.ID, err)
 	}
