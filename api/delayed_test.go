@@ -42,7 +42,7 @@ func TestARunIsAskedForInAdvance(t *testing.T) {
 	require.Empty(t, as[api.Page[api.DelayedRun]](b.get(ns+"/delayed-runs?state=waiting")).Items)
 
 	b.post(ns+"/workflows/small/runs", `{"run_at": "`+at.Format(time.RFC3339)+`", "params": {"nope": 1}}`).problem(http.StatusUnprocessableEntity)
-	b.post(ns+"/workflows/small/runs", `{"run_at": "9999-01-01T00:00:00Z"}`).problem(http.StatusUnprocessableEntity)
+	b.post(ns+"/workflows/small/runs", `{"run_at": "1899-12-31T00:00:00Z"}`).problem(http.StatusUnprocessableEntity)
 	b.get(ns + "/runs/7zzzzzzzzzzzz").problem(http.StatusNotFound)
 }
 
