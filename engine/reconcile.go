@@ -30,6 +30,8 @@ type reconciler struct {
 	engine *Engine
 	holder string
 	patrol store.Patrol
+	// ahead is when this process last saw to it that the next months' partitions are there.
+	ahead time.Time
 }
 
 const (
@@ -42,6 +44,9 @@ const (
 	reconcileLease = 2 * time.Minute
 
 	dutyReconcile = "reconcile"
+
+	// partitionsAhead is how many months after this one have their partitions; they are looked after every partitionsEvery.
+	partitionsAhead, partitionsEvery = 2, 6 * time.Hour
 )
 
 func newReconciler(e *Engine) *reconciler {
@@ -55,10 +60,22 @@ func (c *reconciler) round(ctx context.Context) (time.Duration, error) {
 	if err != nil || !taken {
 		return every, err
 	}
+	c.makePartitions(ctx)
 	pass, cancel := context.WithTimeout(ctx, reconcileLease)
 	defer cancel()
 	_, err = c.pass(pass, c.engine.timings.Doubt)
 	return every, errors.Join(err, c.engine.store.EndDuty(ctx, dutyReconcile, c.holder, every*9/10))
+}
+
+// makePartitions makes those that history will go to in the next months. Without, it goes to the table for the rest: later is soon enough.
+func (c *reconciler) makePartitions(ctx context.Context) {
+	if time.Since(c.ahead) < partitionsEvery {
+		return
+	}
+	if err := c.engine.store.EnsurePartitions(ctx, partitionsAhead); err != nil && ctx.Err() == nil {
+		c.engine.log.Warn("the partitions of the next months were not made, trying again later", slog.Any("error", err))
+	}
+	c.ahead = time.Now()
 }
 
 // pass looks once and settles what has been known for as long as doubt. It returns what it settled.

@@ -46,7 +46,7 @@ type group struct {
 
 func verbs() []group {
 	return []group{
-		{"serve", "Serve:", []func(*call) *cobra.Command{newDev, newServer, newWorker, newMigrate, newBench}},
+		{"serve", "Serve:", []func(*call) *cobra.Command{newDev, newServer, newWorker, newMigrate, newDoctor, newBench}},
 		{"define", "Define:", []func(*call) *cobra.Command{newValidate, newApply, newDiff, newCron, newImport}},
 		{"run", "Run and look:", []func(*call) *cobra.Command{newTrigger, newWorkflows, newRuns, newRun, newLogs, newFires, newCancel, newPause, newResume}},
 		{"hand", "Set right by hand:", []func(*call) *cobra.Command{newRerun, newReplay, newMark, newApprove, newHold, newRelease, newDeadLetters, newBackfill}},

@@ -29,3 +29,11 @@ func (s *Store) EndDuty(ctx context.Context, name, holder string, again time.Dur
 	}
 	return nil
 }
+
+// EnsurePartitions makes the partitions of this month and of some months after it, where they are missing.
+func (s *Store) EnsurePartitions(ctx context.Context, ahead int) error {
+	if _, err := s.pool.Exec(ctx, "SELECT ax.ensure_partitions(now(), $1)", ahead); err != nil {
+		return fmt.Errorf("make partitions: %w", err)
+	}
+	return nil
+}
