@@ -92,8 +92,8 @@ func (s *Store) MissingPartitions(ctx context.Context) ([]string, error) {
 }
 
 // list reads rows into a slice; what says what for.
-func list[T any](ctx context.Context, s *Store, what, query string, targets func(*T) []any, args ...any) ([]T, error) {
-	rows, err := s.pool.Query(ctx, query, args...)
+func list[T any](ctx context.Context, s *Store, what, query string, targets func(*T) []any) ([]T, error) {
+	rows, err := s.pool.Query(ctx, query)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
