@@ -55,7 +55,7 @@ func New(c Config) (*App, error) {
 		return nil, fmt.Errorf("make app: %w", err)
 	}
 	a := &App{config: c, graphs: graphs, store: store.New(c.Pool)}
-	mover := engine.Config{Pool: c.Pool, Timings: c.Timings, Logger: c.Logger, Metrics: c.Metrics}
+	mover := engine.Config{Pool: c.Pool, Timings: c.Timings, Logger: c.Logger, Metrics: c.Metrics, Remote: c.Remote, PublicURL: c.PublicURL}
 	if c.Parts&Work != 0 {
 		mover.Worker = &c.Worker
 	}

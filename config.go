@@ -41,6 +41,9 @@ type Config struct {
 	Parts Parts
 	// Worker says how nodes are run, and which beside those of Workflows. Its Namespace is the App's.
 	Worker engine.WorkerConfig
+	// Remote makes this process serve remote workers, for an API on it. PublicURL is where workers reach that API, as https://ax.example.
+	Remote    *engine.RemoteConfig
+	PublicURL string
 	// Timings are how often the engine looks and how long it waits.
 	Timings engine.Timings
 	// DefaultTimezone is written into schedules that name no zone (S6). Zero: Asia/Shanghai.

@@ -28,6 +28,10 @@ type Config struct {
 	Launcher Launcher
 	// Operator does what people do to runs by hand.
 	Operator Operator
+	// Remotes serves remote workers; nil serves none.
+	Remotes Remotes
+	// PublicURL is where workers reach this API, without a slash at its end; empty: under the address that they ask at.
+	PublicURL string
 	// Metrics are served at /metrics; nil makes new ones.
 	Metrics *Metrics
 	// DefaultTimezone is the zone of schedules that name none, and of logical dates where there is no schedule (S6); empty means
@@ -114,6 +118,10 @@ func (a *API) routes() {
 	a.upstreamRoutes()
 	a.workerRoutes()
 	a.backfillRoutes()
+	if a.Remotes == nil {
+		a.Remotes = noRemotes{}
+	}
+	a.remoteRoutes()
 }
 
 // requestTime bounds what a request may take of the database, streams excepted.
@@ -121,11 +129,16 @@ const requestTime = 30 * time.Second
 
 // handle registers an operation. Its errors become problems; its doc is one sentence.
 func handle[I, O any](a *API, op huma.Operation, doc string, do func(context.Context, *I) (*O, error)) {
+	handleFor(a, requestTime, op, doc, do)
+}
+
+// handleFor is handle for an operation that may take longer than others.
+func handleFor[I, O any](a *API, most time.Duration, op huma.Operation, doc string, do func(context.Context, *I) (*O, error)) {
 	op.Summary = doc
 	op.MaxBodyBytes = -1 // readBody holds the limit
 	a.describeErrors(&op)
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
-		ctx, cancel := context.WithTimeout(ctx, requestTime)
+		ctx, cancel := context.WithTimeout(ctx, most)
 		defer cancel()
 		out, err := do(ctx, in)
 		if err != nil {

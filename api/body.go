@@ -21,6 +21,8 @@ const (
 	maxBody = 1 << 20
 	// bodyTime is how long a body may take to arrive.
 	bodyTime = 30 * time.Second
+	// bodyLimitKey is where an operation says that its bodies have a limit of their own.
+	bodyLimitKey = "body limit"
 )
 
 // readBody reads the whole body before huma does: huma answers 500 when a client sends a broken one. The server's own
@@ -43,6 +45,9 @@ func (a *API) readBody(ctx huma.Context, next func(huma.Context)) {
 func bodyLimit(op *huma.Operation) int64 {
 	if _, ok := op.RequestBody.Content[yamlType]; ok {
 		return dag.MaxBytes
+	}
+	if limit, ok := op.Metadata[bodyLimitKey].(int64); ok {
+		return limit
 	}
 	return maxBody
 }

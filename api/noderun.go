@@ -15,6 +15,18 @@ type NodeRunDetail struct {
 	NodeRun
 	History   []Attempt `json:"history" nullable:"false" doc:"The attempts that ended, oldest first."`
 	Successor string    `json:"successor,omitempty" doc:"The newer node run that replaced this one."`
+	Refused   []Refusal `json:"refused,omitempty" nullable:"false" doc:"What came of attempts that were not current any more, and was refused."`
+}
+
+// Refusal is something that came of an attempt that was not current (S18).
+type Refusal struct {
+	Attempt int       `json:"attempt"`
+	Kind    string    `json:"kind" enum:"result,heartbeat,logs"`
+	Worker  string    `json:"worker,omitempty"`
+	Said    string    `json:"said,omitempty" doc:"The status that a result had."`
+	Count   int       `json:"count"`
+	FirstAt time.Time `json:"first_at"`
+	LastAt  time.Time `json:"last_at"`
 }
 
 // Attempt is one attempt of a node run that ended, or the decision that ended a node without one.
@@ -110,7 +122,23 @@ func (a *API) nodeRunDetail(ctx context.Context, namespace, id string) (NodeRunD
 	if current := nodeView(n.run.ID, n.graph, n.at, newest); current.Generation > d.Generation {
 		d.Successor = current.ID
 	}
-	return d, nil
+	d.Refused, err = a.refusals(ctx, n, d.Generation)
+	return d, err
+}
+
+// refusals is what was refused of one generation of a node run.
+func (a *API) refusals(ctx context.Context, n nodeRun, generation int) ([]Refusal, error) {
+	id := n.id
+	id.Generation = generation
+	rows, err := a.Store.Refusals(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var refused []Refusal
+	for _, r := range rows {
+		refused = append(refused, Refusal{r.Attempt.Number, r.Kind, r.Worker, r.Said, r.Count, utc(r.FirstAt), utc(r.LastAt)})
+	}
+	return refused, nil
 }
 
 func attemptView(r store.NodeRecord) Attempt {

@@ -87,6 +87,22 @@ func planProblem(detail string) *Problem {
 	return conflict("%s", detail).with(ProblemDetail{Location: "body.plan", Message: "the plan does not hold", Code: codePlanChanged})
 }
 
+func unproven() *Problem {
+	return problem(http.StatusUnauthorized, "%s; a worker's is in its registration's answer, an attempt's in its result_url", engine.ErrUnproven)
+}
+
+// staleAttempt refuses what comes of an attempt that is not current (S18).
+func staleAttempt() *Problem {
+	return conflict("the attempt is not current any more, or is another worker's; it was refused and noted").
+		with(ProblemDetail{Location: "body.attempt", Message: "the attempt is not current", Code: "stale_attempt"})
+}
+
+// workerLost tells a worker that its attempts are not its own any more.
+func workerLost() *Problem {
+	return problem(http.StatusGone, "this worker was declared lost, or has registered anew or left: stop what it runs and register again").
+		with(ProblemDetail{Message: "the worker is lost", Code: "worker_lost"})
+}
+
 func methodNotAllowed(method string) *Problem {
 	return problem(http.StatusMethodNotAllowed, "%s is not possible here; the header Allow lists what is", method)
 }
@@ -203,6 +219,16 @@ func (a *API) problemOf(ctx context.Context, err error) *Problem {
 		return invalid("body.nodes", "%s", node)
 	case errors.Is(err, engine.ErrPointless), errors.Is(err, engine.ErrActive), errors.Is(err, engine.ErrChanged), errors.Is(err, engine.ErrStopping):
 		return conflict("%s", err)
+	case errors.Is(err, engine.ErrUnproven):
+		return unproven()
+	case errors.Is(err, engine.ErrStale):
+		return staleAttempt()
+	case errors.Is(err, store.ErrWorkerLost):
+		return workerLost()
+	case errors.Is(err, engine.ErrProtocol):
+		return invalid("body.protocol", "%s", err)
+	case errors.Is(err, engine.ErrNoRemotes):
+		return notFound("%s", err)
 	case errors.As(err, &pool):
 		return conflict("%s", pool)
 	case errors.As(err, &used):

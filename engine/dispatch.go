@@ -8,6 +8,9 @@ import (
 	"github.com/ax-run/ax/internal/store"
 )
 
+// protocolVersion is the newest version of the worker protocol that is spoken here; there is no older one.
+const protocolVersion = 1
+
 // dispatch is what a worker is told of an attempt: the body of the worker protocol, version 1 (contract §3).
 type dispatch struct {
 	Version      int             `json:"version"`
@@ -15,6 +18,7 @@ type dispatch struct {
 	RunID        string          `json:"run_id"`
 	Workflow     string          `json:"workflow"`
 	Node         string          `json:"node"`
+	Handler      string          `json:"handler,omitempty"`
 	Attempt      int             `json:"attempt"`
 	Shard        shardPlace      `json:"shard"`
 	ScheduledAt  time.Time       `json:"scheduled_at"`
@@ -25,6 +29,8 @@ type dispatch struct {
 	Inputs       json.RawMessage `json:"inputs"`
 	ResultURL    string          `json:"result_url,omitempty"`
 	HeartbeatURL string          `json:"heartbeat_url,omitempty"`
+	// Item is what a shard of a list is about.
+	Item json.RawMessage `json:"item,omitempty"`
 }
 
 // shardPlace says which shard of how many an attempt is; a node that is not split is the only one.
@@ -35,7 +41,7 @@ type shardPlace struct {
 
 func newDispatch(t *Task) dispatch {
 	return dispatch{
-		Version: 1, ExecutionID: t.Attempt.ExecutionID(), RunID: t.Attempt.Run.String(),
+		Version: protocolVersion, Handler: t.Node.Handler, Item: t.Item, ResultURL: t.ResultURL, HeartbeatURL: t.HeartbeatURL, ExecutionID: t.Attempt.ExecutionID(), RunID: t.Attempt.Run.String(),
 		Workflow: t.Facts.Workflow, Node: t.Attempt.Node, Attempt: t.Attempt.Number, Shard: t.shardPlace(),
 		ScheduledAt: t.Facts.ScheduledAt.UTC(), LogicalDate: t.Facts.LogicalDate,
 		ServerTime: time.Now().UTC(), Deadline: t.Deadline.UTC(),

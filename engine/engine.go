@@ -22,10 +22,15 @@ type Config struct {
 	// Pool is the caller's; the engine opens pools of its own with the same address. Required.
 	Pool *pgxpool.Pool
 	// Worker makes this process run nodes; nil means it only launches and moves.
-	Worker  *WorkerConfig
-	Timings Timings
-	Logger  *slog.Logger
-	Metrics Metrics
+	Worker *WorkerConfig
+	// Remote makes this process serve remote workers; nil means it does not.
+	Remote *RemoteConfig
+	// PublicURL is where workers reach the API, such as https://ax.example, without a slash at its end. Zero: requests to workers carry no
+	// result_url, unless the worker polls.
+	PublicURL string
+	Timings   Timings
+	Logger    *slog.Logger
+	Metrics   Metrics
 }
 
 // Timings are how often the engine looks and how long it waits (S27).
@@ -103,6 +108,8 @@ type Engine struct {
 	logs      *batch.Batcher[store.LogChunk, struct{}]
 	keeper    *keeper
 	worker    *worker
+	keys      *keys
+	remotes   *remotes
 	group     *service.Group
 	// watch is told of every moment, in tests.
 	watch func(moment)
@@ -134,6 +141,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.facts = newFactCache(e.store)
 	e.splits = newSplits(e.store)
 	e.completer = newCompleter(e)
+	e.keys = newKeys(e.store)
 	e.logs = batch.New(batch.Config[store.LogChunk, struct{}]{Flush: e.flushLogs, Max: 200})
 	members := []service.Member{
 		{Name: "pool", Service: service.Funcs{OnStop: func(context.Context) error { pool.Close(); return nil }}},
@@ -142,6 +150,10 @@ func (e *Engine) Start(ctx context.Context) error {
 		{Name: "completer", Service: e.completer}, // which evaluates expressions, to its end
 		{Name: "logs", Service: e.logs},
 		{Name: "keeper", Service: newKeeper(e)},
+	}
+	if e.config.Remote != nil {
+		e.remotes = newRemotes(e, *e.config.Remote)
+		members = append(members, service.Member{Name: "remotes", Service: e.remotes})
 	}
 	if e.config.Worker != nil {
 		if e.worker, err = newWorker(e, *e.config.Worker); err != nil {

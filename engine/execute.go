@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ax-run/ax/dag/progress"
-	"github.com/ax-run/ax/internal/expr"
 	"github.com/ax-run/ax/internal/store"
 )
 
@@ -90,108 +88,17 @@ func (i *incarnation) mayInline(p store.Place, f *finished) bool {
 
 // prepare reads what the attempt needs; what is missing makes a body that fails with it.
 func (i *incarnation) prepare(ctx context.Context, f *finished, kind string) *body {
-	a := f.claim.Attempt
-	b := &body{done: make(chan struct{}), log: &LogWriter{attempt: a, write: i.writeLog}}
-	facts, p, err := i.load(ctx, a.Run)
-	if err != nil {
-		return b.fail(codeInternal, err)
+	b := &body{done: make(chan struct{}), log: i.engine.newLog(f.claim.Attempt)}
+	made, failed := i.engine.task(ctx, f.claim.Attempt, b.log)
+	f.facts, f.plan, f.node = made.facts, made.plan, made.node
+	if failed != nil {
+		return b.fail(failed)
 	}
-	at, ok := p.graph.Index(a.Node)
-	if !ok {
-		return b.fail(codeInternal, fmt.Errorf("version %d has no node %q", facts.VersionID, a.Node))
+	if err := i.engine.outside(ctx, made.task); err != nil {
+		return b.fail(system(codeInternal, "%v", err))
 	}
-	f.facts, f.plan, f.node = facts, p, at
-	v := p.graph.At(at)
-	b.timeout = time.Duration(v.Node.Timeout)
-	b.task = &Task{Attempt: a, Facts: facts, Node: v.Node, Inputs: json.RawMessage("{}"), Deadline: time.Now().Add(b.timeout), Log: b.log}
-	if err := i.shard(ctx, b.task); err != nil {
-		return b.fail(codeInternal, err)
-	}
-	if err := i.evaluate(ctx, b.task, v.Reads, v.Inputs, v.Work); err != nil {
-		return b.fail(codeExpression, err)
-	}
-	b.executor = i.worker.executors[kind]
+	b.task, b.timeout, b.executor = made.task, time.Duration(made.task.Node.Timeout), i.worker.executors[kind]
 	return b
-}
-
-// shard fills in what a shard is one of.
-func (i *incarnation) shard(ctx context.Context, t *Task) error {
-	if t.Attempt.Shard == store.WholeNode {
-		return nil
-	}
-	split, err := i.engine.splits.get(ctx, t.Attempt)
-	if err != nil {
-		return err
-	}
-	t.Shards = split.total
-	if t.Attempt.Shard < len(split.items) {
-		t.Item = split.items[t.Attempt.Shard]
-	}
-	return nil
-}
-
-// load returns a run's facts and plan, asking again while the database is away.
-func (i *incarnation) load(ctx context.Context, run store.RunID) (*store.RunFacts, *plan, error) {
-	for attempt := 0; ; attempt++ {
-		facts, err := i.engine.facts.get(ctx, run)
-		if err == nil {
-			var p *plan
-			if p, err = i.engine.plans.get(ctx, facts.VersionID); err == nil {
-				return facts, p, nil
-			}
-		}
-		if ctx.Err() != nil || !store.Transient(err) {
-			return nil, nil, err
-		}
-		i.engine.backoff(ctx, attempt)
-	}
-}
-
-// evaluate fills in what the node's expressions give.
-func (i *incarnation) evaluate(ctx context.Context, t *Task, reads []string, inputs, work *expr.Value) error {
-	if inputs == nil && work == nil {
-		return nil
-	}
-	vars := runVars(t.Facts)
-	if t.Attempt.Shard != store.WholeNode {
-		vars.Extra = map[string]json.RawMessage{"shard": fmt.Appendf(nil, `{"index": %d, "total": %d}`, t.Attempt.Shard, t.Shards), "item": t.Item}
-	}
-	if len(reads) > 0 {
-		outputs, err := i.outputs(ctx, outputWish{run: t.Attempt.Run, nodes: reads})
-		if err != nil {
-			return err
-		}
-		vars.Nodes = make(map[string]json.RawMessage, len(outputs))
-		for name, out := range outputs {
-			vars.Nodes[name] = out
-		}
-	}
-	var err error
-	if inputs != nil {
-		if t.Inputs, err = inputs.Eval(ctx, vars); err != nil {
-			return err
-		}
-	}
-	if work != nil {
-		t.Work, err = work.Eval(ctx, vars)
-	}
-	return err
-}
-
-// outputs reads what the expressions use, asking again while the database is away.
-func (i *incarnation) outputs(ctx context.Context, w outputWish) (map[string][]byte, error) {
-	for attempt := 0; ; attempt++ {
-		got, err := i.engine.facts.outputs.Do(ctx, w)
-		if err == nil || ctx.Err() != nil || !store.Transient(err) {
-			return got, err
-		}
-		i.engine.backoff(ctx, attempt)
-	}
-}
-
-func (i *incarnation) writeLog(ctx context.Context, chunk store.LogChunk) error {
-	_, err := i.engine.logs.Do(ctx, chunk)
-	return err
 }
 
 // body is one attempt's work, its end, and what became of it.
@@ -207,13 +114,9 @@ type body struct {
 	silent bool
 }
 
-// fail makes a body that has already failed; a fault of ours may be retried, a wrong expression is final (S15).
-func (b *body) fail(code string, err error) *body {
-	class := progress.System
-	if code == codeExpression {
-		class = progress.Permanent
-	}
-	b.result = Outcome{Err: &progress.Error{Class: class, Code: code, Message: err.Error()}}
+// fail makes a body that has already failed.
+func (b *body) fail(err *progress.Error) *body {
+	b.result = Outcome{Err: err}
 	close(b.done)
 	return b
 }
@@ -223,7 +126,7 @@ func (b *body) fail(code string, err error) *body {
 func (b *body) run(ctx context.Context) {
 	if b.executor == nil {
 		if !b.ended() {
-			b.fail(codeInternal, errors.New("this worker does not know the node's kind"))
+			b.fail(system(codeInternal, "this worker does not know the node's kind"))
 		}
 		b.outcome = b.result
 		return

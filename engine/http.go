@@ -10,7 +10,6 @@ import (
 
 	"github.com/ax-run/ax/dag/progress"
 	"github.com/ax-run/ax/internal/outbound"
-	"github.com/ax-run/ax/internal/store"
 )
 
 // The codes of errors of HTTP nodes, besides http_404 and its kin.
@@ -26,8 +25,10 @@ const defaultMaxBody = 2 * maxOutput
 
 // protocolAx is the worker protocol, named by a node or by its answer's header.
 const (
-	protocolAx    = "ax"
-	protocolPlain = "plain"
+	protocolAx      = "ax"
+	protocolPlain   = "plain"
+	protocolHeader  = "Ax-Protocol"
+	signatureHeader = "Ax-Signature"
 )
 
 // HTTPConfig says how HTTP nodes are called; the zero value is good.
@@ -36,10 +37,6 @@ type HTTPConfig struct {
 	Client *http.Client
 	// MaxBody is how many bytes of an answer are read; a larger one is an invalid output. Zero: 2 MiB.
 	MaxBody int64
-	// ResultURL and HeartbeatURL are where a worker reports to; nil leaves them out of the dispatch.
-	ResultURL, HeartbeatURL func(store.Attempt) string
-	// Sign adds a signature of the body to a request. Nil: none.
-	Sign func(req *http.Request, t *Task, body []byte) error
 }
 
 // NewHTTP makes the executor of HTTP nodes: webhooks and workers that speak the worker protocol (contract §3).
@@ -108,7 +105,7 @@ func (h *httpExecutor) prepare(ctx context.Context, t *Task) (*httpCall, *progre
 	}
 	c.mask = newMask(u, c.work.Headers)
 	c.name = c.mask.text(c.work.Method + " " + outbound.Redact(u.String()))
-	body, err := h.body(c)
+	body, err := c.body()
 	if err != nil {
 		return nil, permanent(codeBadCall, "%s: %v", c.name, err)
 	}
@@ -118,10 +115,8 @@ func (h *httpExecutor) prepare(ctx context.Context, t *Task) (*httpCall, *progre
 	if err := c.setHeaders(); err != nil {
 		return nil, permanent(codeBadCall, "%s: %v", c.name, err)
 	}
-	if h.Sign != nil {
-		if err := h.Sign(c.req, t, body); err != nil {
-			return nil, system(codeInternal, "%s: sign the request: %v", c.name, err)
-		}
+	if t.Sign != nil {
+		c.req.Header.Set(signatureHeader, t.Sign(body))
 	}
 	return c, nil
 }

@@ -42,7 +42,7 @@ func (a *httpAnswer) outcome(ctx context.Context) Outcome {
 		return Outcome{Err: invalidOutput(fmt.Sprintf("%s with more than %d bytes; write them to a file or table and answer with its place", said, len(a.body)))}
 	case a.err != nil:
 		return Outcome{Err: a.unreachable(ctx, a.err)}
-	case a.work.Protocol == protocolAx, a.work.Protocol != protocolPlain && strings.TrimSpace(a.header.Get("Ax-Protocol")) == "1":
+	case a.work.Protocol == protocolAx, a.work.Protocol != protocolPlain && strings.TrimSpace(a.header.Get(protocolHeader)) == "1":
 		return a.worker(said)
 	}
 	return Outcome{Output: a.plain()}
@@ -84,60 +84,27 @@ func (a *httpAnswer) output(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// workerReport is the body of a worker's answer; unknown fields are ignored.
-type workerReport struct {
-	Status string          `json:"status"`
-	Output json.RawMessage `json:"output"`
-	Error  struct {
-		Class   progress.Class `json:"class"`
-		Code    string         `json:"code"`
-		Message string         `json:"message"`
-	} `json:"error"`
-	Log string `json:"log"`
-}
-
 // worker is the outcome that an answer of the worker protocol tells.
 func (a *httpAnswer) worker(said string) Outcome {
 	if a.status == http.StatusAccepted {
 		return Outcome{Accepted: &Accepted{Worker: a.req.URL.Host, Left: max(0, time.Until(a.task.Deadline))}}
 	}
-	var r workerReport
+	var r Report
 	if err := json.Unmarshal(a.body, &r); err != nil {
 		a.excerpt("the body")
 		return Outcome{Err: invalidOutput(fmt.Sprintf("%s, but its body is not a worker's: %s", said, a.mask.text(err.Error())))}
 	}
-	if r.Log != "" {
-		for line := range strings.Lines(r.Log) {
-			a.print(strings.TrimRight(line, "\r\n"))
-		}
+	for line := range strings.Lines(r.Log) {
+		a.print(strings.TrimRight(line, "\r\n"))
 	}
-	message := a.mask.text(r.Error.Message)
-	switch r.Status {
-	case "succeeded":
-		return Outcome{Output: a.output(r.Output)}
-	case "skipped":
-		return Outcome{Skipped: true, Reason: message}
-	case "failed":
-		return Outcome{Err: a.failure(&r, message)}
+	out := r.outcome(a.mask.text)
+	switch {
+	case out.Err == nil && !out.Skipped:
+		out.Output = a.output(out.Output)
+	case out.Err != nil && out.Err.Class == progress.System:
+		out.Err.RetryAfter = max(out.Err.RetryAfter, retryAfter(a.header.Get("Retry-After"), time.Now()))
 	}
-	return Outcome{Err: invalidOutput(fmt.Sprintf("%s, but the status in its body is %q, not succeeded, failed or skipped", said, cut(a.mask.text(r.Status))))}
-}
-
-// failure is a worker's own error: only what it calls permanent is.
-func (a *httpAnswer) failure(r *workerReport, message string) *progress.Error {
-	err := &progress.Error{Class: progress.System, Code: a.mask.text(r.Error.Code), Message: message}
-	if err.Code == "" {
-		err.Code = "failed"
-	}
-	if message == "" {
-		err.Message = a.name + " answered that it failed, without saying why"
-	}
-	if r.Error.Class == progress.Permanent {
-		err.Class = progress.Permanent
-		return err
-	}
-	err.RetryAfter = retryAfter(a.header.Get("Retry-After"), time.Now())
-	return err
+	return out
 }
 
 func (a *httpAnswer) print(line string) { a.task.Log.Print("log", a.mask.text(line)) }

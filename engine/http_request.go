@@ -9,7 +9,7 @@ import (
 )
 
 // body is the dispatch, unless a webhook's node says another or the method has none by custom.
-func (h *httpExecutor) body(c *httpCall) ([]byte, error) {
+func (c *httpCall) body() ([]byte, error) {
 	if c.work.Protocol != protocolAx {
 		if len(c.work.Body) > 0 {
 			return c.written(), nil
@@ -19,14 +19,7 @@ func (h *httpExecutor) body(c *httpCall) ([]byte, error) {
 			return nil, nil
 		}
 	}
-	d := newDispatch(c.task)
-	if h.ResultURL != nil {
-		d.ResultURL = h.ResultURL(c.task.Attempt)
-	}
-	if h.HeartbeatURL != nil {
-		d.HeartbeatURL = h.HeartbeatURL(c.task.Attempt)
-	}
-	return encodeJSON(d)
+	return encodeJSON(newDispatch(c.task))
 }
 
 // written is the body of the node: JSON, except that a string is sent as it is where the node names another type of content.

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -116,6 +115,11 @@ func (k *keeper) due(ctx context.Context) (time.Duration, error) {
 // workers takes note of the live workers and of the paused queues, queues what waited for them, and takes back what waits for a worker that
 // left or in a queue that was paused.
 func (k *keeper) workers(ctx context.Context) (time.Duration, error) {
+	if k.engine.remotes != nil {
+		if err := k.engine.store.RefreshRemotes(ctx); err != nil {
+			return 0, err
+		}
+	}
 	gone, fresh, err := k.engine.lanes.refresh(ctx)
 	if err != nil {
 		return 0, err
@@ -245,6 +249,11 @@ func (k *keeper) expire(ctx context.Context) (time.Duration, error) {
 
 // reap ends the attempts of dead workers as lost, and those that run elsewhere past their deadline as timed out.
 func (k *keeper) reap(ctx context.Context) (time.Duration, error) {
+	if r := k.engine.remotes; r != nil {
+		if err := r.probe(ctx); err != nil {
+			return 0, err
+		}
+	}
 	orphans, err := k.engine.store.Orphans(ctx, keepBatch)
 	if err != nil {
 		return 0, err
@@ -265,15 +274,5 @@ func (k *keeper) reap(ctx context.Context) (time.Duration, error) {
 	if len(orphans) > 0 || len(overdue) > 0 {
 		return 0, nil
 	}
-	dead, err := k.engine.store.DeadWorkers(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for _, w := range dead {
-		k.engine.log.Warn("a worker is lost", slog.String("worker", w))
-		if err := k.engine.store.ForgetWorker(ctx, w); err != nil {
-			return 0, err
-		}
-	}
-	return k.engine.timings.Look, nil
+	return k.engine.timings.Look, k.engine.bury(ctx)
 }

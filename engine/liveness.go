@@ -125,6 +125,23 @@ func (e *Engine) lose(ctx context.Context, c store.Claim) {
 	e.report(ctx, &finished{claim: c, outcome: lost()})
 }
 
+// bury forgets the workers that are lost or have left and have nothing more.
+func (e *Engine) bury(ctx context.Context) error {
+	lost, left, err := e.store.DeadWorkers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range lost {
+		e.log.Warn("a worker is lost", slog.String("worker", w))
+	}
+	for _, w := range append(lost, left...) {
+		if err := e.store.ForgetWorker(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // lost is how an attempt ends whose worker is gone.
 func lost() Outcome {
 	return Outcome{Err: &progress.Error{Class: progress.Lost, Code: codeLost, Message: "the worker that ran it is gone"}}

@@ -43,9 +43,7 @@ func (w *LogWriter) Print(stream, line string) {
 	if w.total > maxLogBytes {
 		return
 	}
-	if len(line) > maxLogLine {
-		line = line[:maxLogLine] + fmt.Sprintf(" … (%d bytes cut)", len(line)-maxLogLine)
-	}
+	line = cutLine(line)
 	w.total += len(line)
 	if w.total > maxLogBytes {
 		line = fmt.Sprintf("(the log is cut here: an attempt may write %d MiB)", maxLogBytes>>20)
@@ -58,6 +56,14 @@ func (w *LogWriter) Print(stream, line string) {
 	if w.bytes >= logFlushBytes {
 		w.flusher.Reset(0)
 	}
+}
+
+// cutLine keeps a line within its bound.
+func cutLine(line string) string {
+	if len(line) > maxLogLine {
+		return line[:maxLogLine] + fmt.Sprintf(" … (%d bytes cut)", len(line)-maxLogLine)
+	}
+	return line
 }
 
 func (w *LogWriter) flushSoon() {

@@ -215,7 +215,7 @@ func (m *movement) take(r *moving, got accepted) {
 	r.revive(at, a, progress.Running)
 	if acc := got.f.outcome.Accepted; acc != nil {
 		m.changes.Remotes = append(m.changes.Remotes, store.Remote{Attempt: a, Place: r.plan.place(at.node, r.row.Priority), Worker: acc.Worker,
-			QueuedAt: got.taken.QueuedAt, StartedAt: got.taken.StartedAt, Deadline: acc.Left})
+			QueuedAt: got.taken.QueuedAt, StartedAt: got.taken.StartedAt, Deadline: acc.Left, Holds: got.taken.Holds})
 		return
 	}
 	r.results[at] = got

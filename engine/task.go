@@ -26,6 +26,10 @@ type Task struct {
 	Deadline time.Time
 	// Log takes the body's log lines.
 	Log *LogWriter
+	// ResultURL and HeartbeatURL are where a body that runs elsewhere reports to, "" for nowhere.
+	ResultURL, HeartbeatURL string
+	// Sign makes the signature of what is sent to such a body; nil for none.
+	Sign func(body []byte) string
 }
 
 // Executor carries out attempts of one kind of node. It returns when the body has ended; when ctx ends it should stop the

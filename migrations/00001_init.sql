@@ -380,6 +380,9 @@ CREATE TABLE ax.workers (
     -- Since when it takes nothing new because somebody said so.
     drained_at timestamptz,
     drained_by text,
+    -- When somebody last tried to reach it at its address, and how many times in a row that failed.
+    probed_at timestamptz,
+    failed_probes integer NOT NULL DEFAULT 0,
     -- It is forgotten when its last attempt has ended.
     leaving boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 50);

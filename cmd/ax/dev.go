@@ -73,6 +73,9 @@ func (c *call) dev(ctx context.Context, f devFlags) (err error) {
 		return err
 	}
 	p.worker.Command = f.commands.executor()
+	if err := p.serves(remoteFlags{}, f.targets); err != nil {
+		return err
+	}
 	data, err := openData(f.data)
 	if err != nil {
 		return err

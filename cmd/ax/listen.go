@@ -42,7 +42,10 @@ func newFront(listener net.Listener, a *api.API, log *slog.Logger) *front {
 	return f
 }
 
-func (f *front) url() string { return "http://" + f.listener.Addr().String() }
+func (f *front) url() string { return listenerURL(f.listener) }
+
+// listenerURL is where what listens is found on this machine.
+func listenerURL(l net.Listener) string { return "http://" + l.Addr().String() }
 
 // ServeHTTP keeps requests from an engine that does not run yet.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,17 +20,52 @@ type httpFlags struct {
 
 func (f *httpFlags) add(cmd *cobra.Command, more string) {
 	cmd.Flags().StringSliceVar(&f.allow, "allow-http-targets", nil,
-		"where http nodes may go besides public addresses: addresses, networks or host names, separated by commas"+more)
+		"where http nodes and requests to workers may go besides public addresses: addresses, networks or host names, separated by commas"+more)
 }
 
-// executor carries out http nodes.
-func (f httpFlags) executor() (engine.Executor, error) {
+// client makes the requests of nodes, and goes nowhere else.
+func (f httpFlags) client() (*http.Client, error) {
 	policy, err := outbound.ParsePolicy(f.allow)
 	if err != nil {
 		return nil, failure(exitUsage, "--allow-http-targets: %w", err)
 	}
 	policy.AllowLoopback = f.loopback
-	return engine.NewHTTP(engine.HTTPConfig{Client: outbound.NewClient(policy, outbound.Options{})}), nil
+	return outbound.NewClient(policy, outbound.Options{}), nil
+}
+
+// executor carries out http nodes.
+func (f httpFlags) executor() (engine.Executor, error) {
+	client, err := f.client()
+	if err != nil {
+		return nil, err
+	}
+	return engine.NewHTTP(engine.HTTPConfig{Client: client}), nil
+}
+
+// remoteFlags are how workers that speak the worker protocol are served.
+type remoteFlags struct{ publicURL string }
+
+func (f *remoteFlags) add(cmd *cobra.Command, or string) {
+	cmd.Flags().StringVar(&f.publicURL, "public-url", "", "where workers reach the API, as https://ax.example: the result_url they are told begins so; "+or)
+}
+
+// url checks the flag.
+func (f *remoteFlags) url() (string, error) {
+	u, err := url.Parse(f.publicURL)
+	if f.publicURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "") {
+		return "", failure(exitUsage, "--public-url %q is no URL: write it as https://ax.example", f.publicURL)
+	}
+	return strings.TrimSuffix(f.publicURL, "/"), nil
+}
+
+// serves makes a process serve remote workers.
+func (p *process) serves(f remoteFlags, targets httpFlags) (err error) {
+	if p.publicURL, err = f.url(); err != nil {
+		return err
+	}
+	client, err := targets.client()
+	p.remote = &engine.RemoteConfig{Client: client}
+	return err
 }
 
 // commandFlags are whether commands run here, and what of the environment they see.

@@ -26,6 +26,9 @@ type process struct {
 	worker      engine.WorkerConfig
 	timings     engine.Timings
 	zone        string
+	// remote is how remote workers are served; nil serves none. publicURL is where they reach the API, "" for where it listens.
+	remote    *engine.RemoteConfig
+	publicURL string
 	// listener is where the API is served; nil serves none.
 	listener net.Listener
 	// patience is how long bodies that run may go on when the process is to end.
@@ -64,11 +67,14 @@ func (p *process) assemble(ctx context.Context) (*service.Group, string, error) 
 	if err != nil {
 		return nil, "", failure(exitUsage, "%w", err)
 	}
+	if p.publicURL == "" && p.listener != nil {
+		p.publicURL = listenerURL(p.listener)
+	}
 	rows := store.New(pool)
 	metrics := api.NewMetrics(rows, p.log)
 	app, err := ax.New(ax.Config{
 		Pool: pool, Parts: p.parts, Worker: p.worker, Timings: p.timings, DefaultTimezone: p.zone,
-		Logger: p.log, Metrics: metrics, Observe: metrics.Fired,
+		Remote: p.remote, PublicURL: p.publicURL, Logger: p.log, Metrics: metrics, Observe: metrics.Fired,
 	})
 	if err != nil {
 		pool.Close()
@@ -84,7 +90,8 @@ func (p *process) assemble(ctx context.Context) (*service.Group, string, error) 
 		return service.NewGroup(members...), "", nil
 	}
 	face := newFront(p.listener, api.New(api.Config{
-		Store: app.Store(), Launcher: app.Engine(), Operator: app.Engine(), Metrics: metrics, DefaultTimezone: p.zone, Version: ownVersion().Version, Log: p.log,
+		Store: app.Store(), Launcher: app.Engine(), Operator: app.Engine(), Remotes: app.Engine(), PublicURL: p.publicURL, Metrics: metrics,
+		DefaultTimezone: p.zone, Version: ownVersion().Version, Log: p.log,
 	}), p.log)
 	members = append([]service.Member{{Name: "listener", Service: face.service()}}, members...)
 	members = append(members, service.Member{Name: "API", Service: face.door()})

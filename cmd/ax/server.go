@@ -17,6 +17,7 @@ type serverFlags struct {
 	databaseURL, listen, zone, name string
 	httpNodes                       bool
 	timings                         timingFlags
+	remote                          remoteFlags
 	targets                         httpFlags
 	log                             loggerFlags
 }
@@ -39,6 +40,7 @@ func newServer(c *call) *cobra.Command {
 	flags.BoolVar(&f.httpNodes, "http-nodes", false, "run http nodes here too")
 	flags.StringVar(&f.name, "name", "", "the name under which http nodes run here; the same over restarts, unlike any other's")
 	f.timings.add(cmd)
+	f.remote.add(cmd, "where it listens when left out")
 	f.targets.add(cmd, "; implies --http-nodes")
 	f.log.add(cmd, "info")
 	return cmd
@@ -57,6 +59,9 @@ func (c *call) server(ctx context.Context, f serverFlags) error {
 		return err
 	}
 	p := &process{log: log, databaseURL: f.databaseURL, parts: ax.Plan, zone: f.zone, patience: stopPatience, timings: timings}
+	if err := p.serves(f.remote, f.targets); err != nil {
+		return err
+	}
 	if f.httpNodes || len(f.targets.allow) > 0 {
 		p.parts = ax.Plan | ax.Work
 		p.worker.Name = f.name

@@ -16,6 +16,7 @@ type workerFlags struct {
 	labels            map[string]string
 	capacity          int
 	timings           timingFlags
+	remote            remoteFlags
 	pollOnly          bool
 	targets           httpFlags
 	commands          commandFlags
@@ -40,6 +41,7 @@ func newWorker(c *call) *cobra.Command {
 	flags.IntVar(&f.capacity, "capacity", 100, "how many nodes of a queue run at once where --queues does not say")
 	flags.StringToStringVar(&f.labels, "labels", nil, "what nodes may ask for with labels, as zone=eu,gpu=yes")
 	f.timings.add(cmd)
+	f.remote.add(cmd, "http nodes that answer 202 must know it themselves when left out")
 	flags.BoolVar(&f.pollOnly, "poll-only", false, "ask for work instead of listening, as behind a pooler in transaction mode")
 	f.targets.add(cmd, "")
 	f.commands.add(cmd)
@@ -72,6 +74,9 @@ func (c *call) worker(ctx context.Context, f workerFlags) error {
 	p := &process{log: log, databaseURL: f.databaseURL, parts: ax.Work, patience: stopPatience, timings: timings, worker: engine.WorkerConfig{
 		Name: f.name, App: "ax " + ownVersion().Version, Labels: f.labels, Queues: f.queues, Capacity: f.capacity, PollOnly: f.pollOnly, HTTP: targets, Command: f.commands.executor(),
 	}}
+	if p.publicURL, err = f.remote.url(); err != nil {
+		return err
+	}
 	p.ready = func(context.Context, string) error { return c.tell("ax works") }
 	return p.run(ctx)
 }

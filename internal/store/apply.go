@@ -63,6 +63,10 @@ type Remote struct {
 	QueuedAt, StartedAt *time.Time
 	// Deadline is how long from now the attempt may still take.
 	Deadline time.Duration
+	// Incarnation is the registered worker that has it, "" for one that is none.
+	Incarnation string
+	// Holds is what held it back before, as JSON; nil for nothing.
+	Holds []byte
 }
 
 // RunChange is what a moved run is now. Reason "" leaves the reason as it is.
@@ -241,6 +245,8 @@ func remoteArgs(r []Remote) []any {
 		column(r, func(r *Remote) *time.Time { return r.QueuedAt }),
 		column(r, func(r *Remote) *time.Time { return r.StartedAt }),
 		column(r, func(r *Remote) int64 { return r.Deadline.Microseconds() }),
+		column(r, func(r *Remote) *string { return orNull(r.Incarnation) }),
+		column(r, func(r *Remote) *string { return jsonText(r.Holds) }),
 	)
 }
 

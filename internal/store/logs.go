@@ -23,23 +23,29 @@ type LogChunk struct {
 
 // AppendLogs stores chunks of any attempts in one statement and tells those who follow them.
 func (s *Store) AppendLogs(ctx context.Context, chunks []LogChunk) error {
+	_, err := s.appendLogs(ctx, chunks)
+	return err
+}
+
+// appendLogs returns how many chunks are new.
+func (s *Store) appendLogs(ctx context.Context, chunks []LogChunk) (int64, error) {
 	texts := make([]string, len(chunks))
 	for i := range chunks {
 		b, err := json.Marshal(chunks[i].Lines)
 		if err != nil {
-			return fmt.Errorf("write log of %s: %w", chunks[i].Attempt.ExecutionID(), err)
+			return 0, fmt.Errorf("write log of %s: %w", chunks[i].Attempt.ExecutionID(), err)
 		}
 		texts[i] = string(b)
 	}
 	args := append(attemptNumbers(chunks, func(c *LogChunk) *Attempt { return &c.Attempt }),
 		column(chunks, func(c *LogChunk) int32 { return int32(c.Seq) }), texts)
-	_, err := s.pool.Exec(ctx, `INSERT INTO ax.logs (run_id, node, shard, generation, attempt, seq, lines)
+	tag, err := s.pool.Exec(ctx, `INSERT INTO ax.logs (run_id, node, shard, generation, attempt, seq, lines)
 		SELECT run_id, node, shard, generation, attempt, seq, lines::json
 		FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::int[], $6::int[], $7::text[])
 			AS t (run_id, node, shard, generation, attempt, seq, lines)
 		ON CONFLICT DO NOTHING`, args...)
 	if err != nil {
-		return fmt.Errorf("store %d chunks of logs: %w", len(chunks), err)
+		return 0, fmt.Errorf("store %d chunks of logs: %w", len(chunks), err)
 	}
-	return nil
+	return tag.RowsAffected(), nil
 }

@@ -61,6 +61,18 @@ func (s *Store) WorkerNamed(ctx context.Context, namespace int64, name string) (
 	return rows[0], nil
 }
 
+// WorkerLife reads one life of a worker; one that is over gets ErrWorkerLost.
+func (s *Store) WorkerLife(ctx context.Context, incarnation string) (WorkerRow, error) {
+	rows, err := s.workers(ctx, "WHERE w.incarnation = $1", incarnation)
+	if err == nil && (len(rows) == 0 || rows[0].State == WorkerLost) {
+		err = fmt.Errorf("worker %q: %w", incarnation, ErrWorkerLost)
+	}
+	if err != nil {
+		return WorkerRow{}, err
+	}
+	return rows[0], nil
+}
+
 func (s *Store) workers(ctx context.Context, where string, args ...any) ([]WorkerRow, error) {
 	rows, err := s.pool.Query(ctx, workerColumns+where, args...)
 	if err != nil {

@@ -65,7 +65,7 @@ var ErrWorkerLost = errors.New("this worker was declared lost")
 // worker to take nothing new.
 func (s *Store) Beat(ctx context.Context, w Worker, stopping bool) (drained bool, err error) {
 	err = s.pool.QueryRow(ctx, `UPDATE ax.workers SET beat_at = now(), queues = $2, stopping = $3
-		WHERE incarnation = $1 AND beat_at + lease >= now() RETURNING drained_at IS NOT NULL`, w.Incarnation, w.Queues, stopping).Scan(&drained)
+		WHERE incarnation = $1 AND beat_at + lease >= now() RETURNING drained_at IS NOT NULL OR leaving`, w.Incarnation, w.Queues, stopping).Scan(&drained)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = ErrWorkerLost
 	}
@@ -106,17 +106,26 @@ func (s *Store) LiveLanes(ctx context.Context) (Lanes, error) {
 	return l, nil
 }
 
-// DeadWorkers lists the incarnations whose lease is over.
-func (s *Store) DeadWorkers(ctx context.Context) ([]string, error) {
-	rows, err := s.pool.Query(ctx, "SELECT incarnation FROM ax.workers WHERE ax.worker_lost(beat_at, lease, address)")
+// DeadWorkers lists the incarnations that are lost, and those that left and have nothing more.
+func (s *Store) DeadWorkers(ctx context.Context) (lost, left []string, err error) {
+	rows, err := s.pool.Query(ctx, `SELECT incarnation, ax.worker_lost(beat_at, lease, address) FROM ax.workers w WHERE ax.worker_lost(beat_at, lease, address)
+		OR leaving AND remote AND NOT EXISTS (SELECT FROM ax.held h WHERE h.incarnation = w.incarnation)`)
 	if err != nil {
-		return nil, fmt.Errorf("list dead workers: %w", err)
+		return nil, nil, fmt.Errorf("list dead workers: %w", err)
 	}
-	dead, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("list dead workers: %w", err)
+	var incarnation string
+	var isLost bool
+	if _, err := pgx.ForEachRow(rows, []any{&incarnation, &isLost}, func() error {
+		if isLost {
+			lost = append(lost, incarnation)
+		} else {
+			left = append(left, incarnation)
+		}
+		return nil
+	}); err != nil {
+		return nil, nil, fmt.Errorf("list dead workers: %w", err)
 	}
-	return dead, nil
+	return lost, left, nil
 }
 
 // Orphans lists running attempts, at most limit of each sort, whose worker is dead or unknown, or that were kept alive by beats of their own and
