@@ -142,7 +142,7 @@ func (a *API) remoteRoutes() {
 	leave := op(http.MethodDelete, ns+"/workers/{worker}", "unregister-worker", "workers")
 	leave.DefaultStatus = http.StatusNoContent
 	handle(a, leave, "Unregister a remote worker", a.unregisterWorker)
-	a.executionRoutes()
+	a.reportRoutes()
 }
 
 // pollTime bounds a poll: its wait, and what it takes then.

@@ -264,6 +264,7 @@ CREATE TABLE ax.held (
 ) WITH (fillfactor = 70);
 CREATE INDEX held_due ON ax.held (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX held_deadline ON ax.held (deadline_at) WHERE deadline_at IS NOT NULL;
+CREATE INDEX held_route ON ax.held (queue, priority, since) WHERE kind IN ('worker', 'pool', 'queue') AND queue LIKE '%-%';
 CREATE INDEX held_lease ON ax.held (lease_until) WHERE lease_until IS NOT NULL;
 CREATE INDEX held_incarnation ON ax.held (incarnation) WHERE incarnation IS NOT NULL;
 CREATE INDEX held_expiry ON ax.held (((detail ->> 'expires')::bigint)) WHERE kind IN ('worker', 'pool', 'queue');

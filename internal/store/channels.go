@@ -9,6 +9,8 @@ const (
 	ChannelCompleted = "ax_completed"
 	// ChannelPool says that a node waits for a pool, or that a pool may have room.
 	ChannelPool = "ax_pool"
+	// ChannelRoute says that a node waits to be given to a worker.
+	ChannelRoute = "ax_route"
 	// ChannelStop carries the incarnation of a worker that holds an attempt which is not current any more.
 	ChannelStop = "ax_stop"
 )

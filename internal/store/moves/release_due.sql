@@ -22,8 +22,9 @@ WITH due AS (
     SELECT run_id, node, shard, generation, attempt, mode, 'waiting', queue, job_kind, priority,
         ax.from_now(ax.job_holds(detail, kind, since)), demand
     FROM next WHERE mode <> 'job'
-    RETURNING kind
+    RETURNING kind, queue
 )
 SELECT (SELECT count(*) FROM taken),
     (SELECT count(pg_notify('ax_river.river_insert', json_build_object('queue', queue)::text)) FROM (SELECT DISTINCT queue FROM job) q)
     + (SELECT count(pg_notify('ax_pool', '')) FROM (SELECT 1 FROM hold WHERE kind = 'pool' LIMIT 1) p)
+    + (SELECT count(pg_notify('ax_route', '')) FROM (SELECT 1 FROM hold WHERE queue LIKE '%-%' LIMIT 1) r)

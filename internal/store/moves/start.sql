@@ -21,8 +21,9 @@ WITH item AS (
         CASE WHEN mode IN ('worker', 'pool', 'queue') THEN ax.from_now(COALESCE(detail::jsonb, '{}') || jsonb_build_object('wait', wait_s))
             ELSE COALESCE(detail::jsonb, '{}') || jsonb_build_object('wait', wait_s) END, demand
     FROM item WHERE mode <> 'job'
-    RETURNING kind
+    RETURNING kind, queue
 )
 SELECT (SELECT count(pg_notify('ax_river.river_insert', json_build_object('queue', queue)::text)) FROM (SELECT DISTINCT queue FROM job) q)
     + (SELECT count(pg_notify('ax_due', '')) FROM (SELECT 1 FROM hold WHERE kind IN ('due', 'wait') LIMIT 1) d)
     + (SELECT count(pg_notify('ax_pool', '')) FROM (SELECT 1 FROM hold WHERE kind = 'pool' LIMIT 1) p)
+    + (SELECT count(pg_notify('ax_route', '')) FROM (SELECT 1 FROM hold WHERE queue LIKE '%-%' LIMIT 1) r)

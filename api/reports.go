@@ -13,8 +13,8 @@ import (
 	"github.com/ax-run/ax/internal/store"
 )
 
-// OfExecution is the path of what a worker reports.
-type OfExecution struct {
+// OfReport is the path of what a worker reports.
+type OfReport struct {
 	InNamespace
 	ID string `path:"id" maxLength:"300" doc:"The execution id."`
 	WorkerProof
@@ -40,7 +40,7 @@ type ResultError struct {
 }
 
 type resultInput struct {
-	OfExecution
+	OfReport
 	Body ResultBody
 }
 
@@ -52,7 +52,7 @@ type ProgressBody struct {
 }
 
 type progressInput struct {
-	OfExecution
+	OfReport
 	Body ProgressBody
 }
 
@@ -78,7 +78,7 @@ type LogText struct {
 }
 
 type remoteLogsInput struct {
-	OfExecution
+	OfReport
 	Body LogsBody
 }
 
@@ -94,11 +94,11 @@ const (
 	maxProgress = 4 << 10
 )
 
-func (a *API) executionRoutes() {
-	handle(a, large(op(http.MethodPost, ns+"/executions/{id}/result", "report-execution", "workers")), "End an attempt that a remote worker has", a.reportExecution)
+func (a *API) reportRoutes() {
+	handle(a, large(op(http.MethodPost, ns+"/executions/{id}/result", "report-execution", "workers")), "End an attempt that a remote worker has", a.reportAttempt)
 	handle(a, op(http.MethodPost, ns+"/executions/{id}/heartbeat", "heartbeat-execution", "workers"),
-		"Say that an attempt goes on; one that no registered worker has must go on beating then", a.heartbeatExecution)
-	handle(a, large(op(http.MethodPost, ns+"/executions/{id}/logs", "log-execution", "workers")), "Add lines to the log of an attempt that a remote worker has", a.logExecution)
+		"Say that an attempt goes on; one that no registered worker has must go on beating then", a.progressAttempt)
+	handle(a, large(op(http.MethodPost, ns+"/executions/{id}/logs", "log-execution", "workers")), "Add lines to the log of an attempt that a remote worker has", a.appendLog)
 }
 
 // large lets an operation's body be as large as a report may be.
@@ -108,7 +108,7 @@ func large(op huma.Operation) huma.Operation {
 }
 
 // reporter finds the attempt that a request is about, and what proves who sends it.
-func (a *API) reporter(ctx context.Context, in *OfExecution, number int) (p engine.Proof, attempt store.Attempt, err error) {
+func (a *API) reporter(ctx context.Context, in *OfReport, number int) (p engine.Proof, attempt store.Attempt, err error) {
 	if attempt, err = attemptOf(in.ID, number); err != nil {
 		return p, attempt, err
 	}
@@ -117,8 +117,8 @@ func (a *API) reporter(ctx context.Context, in *OfExecution, number int) (p engi
 	return p, attempt, err
 }
 
-func (a *API) reportExecution(ctx context.Context, in *resultInput) (*body[Accepted], error) {
-	p, attempt, err := a.reporter(ctx, &in.OfExecution, in.Body.Attempt)
+func (a *API) reportAttempt(ctx context.Context, in *resultInput) (*body[Accepted], error) {
+	p, attempt, err := a.reporter(ctx, &in.OfReport, in.Body.Attempt)
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +129,8 @@ func (a *API) reportExecution(ctx context.Context, in *resultInput) (*body[Accep
 	return answerOf(Accepted{true}, a.Remotes.ReportRemote(ctx, p, attempt, r))
 }
 
-func (a *API) heartbeatExecution(ctx context.Context, in *progressInput) (*body[ProgressAnswer], error) {
-	p, attempt, err := a.reporter(ctx, &in.OfExecution, in.Body.Attempt)
+func (a *API) progressAttempt(ctx context.Context, in *progressInput) (*body[ProgressAnswer], error) {
+	p, attempt, err := a.reporter(ctx, &in.OfReport, in.Body.Attempt)
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +145,8 @@ func (a *API) heartbeatExecution(ctx context.Context, in *progressInput) (*body[
 	return answerOf(ProgressAnswer{utc(deadline), utc(now)}, err)
 }
 
-func (a *API) logExecution(ctx context.Context, in *remoteLogsInput) (*body[Accepted], error) {
-	p, attempt, err := a.reporter(ctx, &in.OfExecution, in.Body.Attempt)
+func (a *API) appendLog(ctx context.Context, in *remoteLogsInput) (*body[Accepted], error) {
+	p, attempt, err := a.reporter(ctx, &in.OfReport, in.Body.Attempt)
 	if err != nil {
 		return nil, err
 	}
