@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/dag/progress"
@@ -177,8 +178,18 @@ func (a *API) planOf(ctx context.Context, run store.RunRow, verb string, seen en
 	if seen.Copied > 0 {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%d nodes do not run: the new run takes over what they did", seen.Copied))
 	}
+	if n := len(seen.Stale); n > 0 {
+		told := strings.Join(seen.Stale[:min(n, maxToldNodes)], ", ")
+		if n > maxToldNodes {
+			told += fmt.Sprintf(" and %d more", n-maxToldNodes)
+		}
+		plan.Warnings = append(plan.Warnings, told+": what was done there stays as it is and will be stale")
+	}
 	return plan, nil
 }
+
+// maxToldNodes is how many nodes a warning names.
+const maxToldNodes = 10
 
 // warnings say what a person should know before a node does its work once more.
 func warnings(n *dag.Node, seen engine.PreviewNode) (out []string) {

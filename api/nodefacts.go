@@ -15,6 +15,8 @@ type nodeFacts struct {
 	// splits are the expansions of a split node, by generation; shards is what is stored of each shard it ever had.
 	splits []store.Expansion
 	shards map[int]*nodeFacts
+	// above is what was last begun anew of the nodes before this one.
+	above ancestor
 }
 
 // nodeFacts reads what is stored of some nodes.
@@ -46,6 +48,10 @@ func (a *API) nodeFacts(ctx context.Context, run store.RunID, g *dag.Graph, posi
 		if f := facts[e.Node]; f != nil {
 			f.splits = append(f.splits, e)
 		}
+	}
+	above := newestAbove(g, stored.Begun)
+	for i, p := range positions {
+		facts[names[i]].above = above[p]
 	}
 	return facts, nil
 }
@@ -85,6 +91,9 @@ func (f *nodeFacts) of(generation int) nodeFacts {
 		generation = max(f.generation(), 1)
 	}
 	only := f.between(generation, generation)
+	if generation == f.generation() {
+		only.above = f.above
+	}
 	for _, e := range f.splits {
 		if e.Generation == generation {
 			only.splits = []store.Expansion{e}

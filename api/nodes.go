@@ -26,6 +26,8 @@ type NodeRun struct {
 	Tolerated  bool       `json:"tolerated,omitempty" doc:"It failed, and by its policy that counts as success."`
 	Reason     string     `json:"reason,omitempty"`
 	BlockedBy  *BlockedBy `json:"blocked_by,omitempty"`
+	Stale      bool       `json:"stale,omitempty" doc:"A node before it was run again, or marked, after this one had started: it goes by what was there before."`
+	StaleBy    string     `json:"stale_by,omitempty" doc:"Which node that was; of several the last."`
 	Generation int        `json:"generation" doc:"Counts reruns, from 1."`
 	Shard      *int       `json:"shard,omitempty" doc:"Which shard of a split node it is, from 0."`
 	Shards     *Shards    `json:"shards,omitempty" doc:"What became of the shards of a split node, once it has split."`
@@ -132,6 +134,10 @@ func nodeView(run store.RunID, g *dag.Graph, at int, f nodeFacts) NodeRun {
 	}
 	if f.shard != store.WholeNode {
 		n.Shard = &f.shard
+	}
+	n.Stale = f.stale()
+	if n.Stale {
+		n.StaleBy = f.above.node
 	}
 	if n.ID = id.ExecutionID(); n.State == string(progress.Pending) && n.Shard == nil {
 		n.ID = run.String() + ":" + vertex.Name

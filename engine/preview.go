@@ -19,6 +19,8 @@ type Preview struct {
 	Nodes []PreviewNode
 	// Copied is how many nodes a replay would take over.
 	Copied int
+	// Stale are the nodes that did their work, or do it, and that stay as they are after nodes that are begun anew (S29).
+	Stale []string
 	// State is the run's.
 	State progress.State
 }
@@ -86,8 +88,10 @@ func (r *moving) preview(act *Act) (Preview, error) {
 		for _, i := range progress.Affected(r.plan.graph, &r.snap, event.Rerun) {
 			out.Nodes = append(out.Nodes, r.seen(i))
 		}
+		out.Stale = r.stale(out.Nodes)
 	case event.Mark != nil:
 		out.Nodes = r.marked(event)
+		out.Stale = r.stale(out.Nodes)
 	}
 	return out, r.eval.err
 }
@@ -117,6 +121,27 @@ func (r *moving) marked(event progress.Event) (out []PreviewNode) {
 		}
 	}
 	return out
+}
+
+// stale are the nodes after some that are begun anew which did their work, or do it, and stay as they are.
+func (r *moving) stale(anew []PreviewNode) (names []string) {
+	begun, below := make([]bool, len(r.snap.Nodes)), make([]bool, len(r.snap.Nodes))
+	for _, n := range anew {
+		if i, ok := r.plan.graph.Index(n.Name); ok {
+			begun[i] = true
+		}
+	}
+	for i := range r.snap.Nodes {
+		v, n := r.plan.graph.At(i), &r.snap.Nodes[i]
+		for _, p := range v.Parents {
+			below[i] = below[i] || begun[p] || below[p]
+		}
+		worked := n.State == progress.Succeeded || n.State == progress.Failed || n.State == progress.Running
+		if below[i] && !begun[i] && worked && n.Reason != progress.ReasonMarked && n.Reason != progress.ReasonTest {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }
 
 // unended are the nodes that a cancel would end: all that have not ended, finally nodes only at the second time.

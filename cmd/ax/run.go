@@ -146,6 +146,9 @@ func nodeNote(n api.NodeRun) string {
 	if n.Tolerated {
 		note = "tolerated: " + note
 	}
+	if n.Stale {
+		note = strings.TrimSuffix("stale: "+n.StaleBy+" was begun anew since; "+note, "; ")
+	}
 	if n.Shards != nil {
 		note = strings.TrimSuffix(shardsText(n.Shards)+"; "+note, "; ")
 	}

@@ -64,6 +64,7 @@ func someNodes() []api.NodeRun {
 		{Node: "push", State: "waiting", BlockedBy: &api.BlockedBy{Message: "no live worker takes command nodes on queue default"}},
 		{Node: "skip", State: "skipped", Reason: "condition"},
 		{Node: "below", State: "upstream_failed", Reason: "clean failed"},
+		{Node: "old", State: "succeeded", Attempts: 1, Stale: true, StaleBy: "extract"},
 		{Node: "last", State: "pending"},
 	}
 }
@@ -87,7 +88,7 @@ func TestTablesOfRuns(t *testing.T) {
 }
 
 func TestProgressText(t *testing.T) {
-	require.Equal(t, "run 38hcj is succeeded for 12s: 4 of 8 nodes done, retrying load", progressText(someRun(), someNodes(), 12*time.Second))
+	require.Equal(t, "run 38hcj is succeeded for 12s: 5 of 9 nodes done, retrying load", progressText(someRun(), someNodes(), 12*time.Second))
 }
 
 func TestTableOfFires(t *testing.T) {

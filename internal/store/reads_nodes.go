@@ -55,6 +55,8 @@ type NodeFacts struct {
 	Live    []LiveNode
 	// Splits has every expansion, by node and generation, without its items (S21).
 	Splits []Expansion
+	// Begun is when the newest generation of each node began that was rerun or marked, of the whole run.
+	Begun map[string]time.Time
 }
 
 // NodeFacts reads the history of some nodes of a run that exists, or of all when none are named, and what is live and split of
@@ -66,6 +68,9 @@ func (s *Store) NodeFacts(ctx context.Context, run RunID, nodes []string, output
 			return err
 		}
 		if facts.Splits, err = splitNodes(ctx, tx, run); err != nil {
+			return err
+		}
+		if facts.Begun, err = nodeBegins(ctx, tx, run); err != nil {
 			return err
 		}
 		facts.History, err = nodeHistory(ctx, tx, run, nodes, outputLimit)
@@ -85,6 +90,18 @@ func splitNodes(ctx context.Context, tx pgx.Tx, run RunID) ([]Expansion, error) 
 	var splits []Expansion
 	err = collect(&splits, func(e *Expansion) []any { return []any{&e.Run, &e.Node, &e.Generation, &e.Base, &e.Total} })(rows)
 	return splits, err
+}
+
+func nodeBegins(ctx context.Context, tx pgx.Tx, run RunID) (map[string]time.Time, error) {
+	rows, err := db.New(tx).NodeBegins(ctx, int64(run))
+	if err != nil {
+		return nil, err
+	}
+	begun := make(map[string]time.Time, len(rows))
+	for _, r := range rows {
+		begun[r.Node] = r.At
+	}
+	return begun, nil
 }
 
 func nodeHistory(ctx context.Context, tx pgx.Tx, run RunID, nodes []string, outputLimit int) ([]NodeRecord, error) {

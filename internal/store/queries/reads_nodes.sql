@@ -22,3 +22,7 @@ WHERE h.run_id = @run_id;
 SELECT attempt, seq, lines FROM ax.logs
 WHERE run_id = @run_id AND node = @node AND shard = @shard AND generation = @generation AND (attempt, seq) >= (@attempt::int, @seq::int)
 ORDER BY attempt, seq LIMIT @most;
+
+-- name: NodeBegins :many
+-- When the newest generation of each node of a run that was begun anew began.
+SELECT node, max(finished_at)::timestamptz AS at FROM ax.node_runs WHERE run_id = @run_id AND shard = -1 AND attempt = 0 GROUP BY node;

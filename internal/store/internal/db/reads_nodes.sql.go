@@ -131,6 +131,36 @@ func (q *Queries) LogChunks(ctx context.Context, arg LogChunksParams) ([]LogChun
 	return items, nil
 }
 
+const nodeBegins = `-- name: NodeBegins :many
+SELECT node, max(finished_at)::timestamptz AS at FROM ax.node_runs WHERE run_id = $1 AND shard = -1 AND attempt = 0 GROUP BY node
+`
+
+type NodeBeginsRow struct {
+	Node string
+	At   time.Time
+}
+
+// When the newest generation of each node of a run that was begun anew began.
+func (q *Queries) NodeBegins(ctx context.Context, runID int64) ([]NodeBeginsRow, error) {
+	rows, err := q.db.Query(ctx, nodeBegins, runID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []NodeBeginsRow
+	for rows.Next() {
+		var i NodeBeginsRow
+		if err := rows.Scan(&i.Node, &i.At); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const nodeHistory = `-- name: NodeHistory :many
 SELECT node, shard, generation, attempt, state, outcome, tolerated, worker, actor, reason, note, error_class, error_code, error_message,
     COALESCE(CASE WHEN $1::int > 0 THEN octet_length(output::text) END, 0)::int AS output_size,
