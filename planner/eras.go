@@ -13,7 +13,9 @@ import (
 type era struct {
 	from, until time.Time // from is within, until is not; a zero time is no bound
 	spec        dag.Schedule
-	line        *times // nil while the schedule was removed, and for what cannot be read
+	line        *times // nil while the schedule was removed, for a fixed delay, and for what cannot be read
+	// broken is why it cannot be read.
+	broken error
 }
 
 // eras is a schedule's past and present, oldest first.
@@ -32,14 +34,16 @@ func newEras(history []store.SpecRow, workflow int64, calendars []store.Calendar
 		}
 		spec, err := decodeSpec(row.Spec)
 		if err != nil {
+			out[i].broken = err
 			continue
 		}
 		spec.Calendars = slices.DeleteFunc(spec.Calendars, func(u dag.CalendarUse) bool {
 			return !slices.ContainsFunc(calendars, func(c store.Calendar) bool { return c.Name == u.Name })
 		})
 		line, err := Timetable{Spec: spec, Anchor: row.Anchor, Calendars: calendars, Workflow: workflow}.line()
+		out[i].spec, out[i].broken = spec, err
 		if err == nil && line.delay == 0 {
-			out[i].spec, out[i].line = spec, line
+			out[i].line = line
 		}
 	}
 	return out
