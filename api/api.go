@@ -122,6 +122,7 @@ func (a *API) routes() {
 		a.Remotes = noRemotes{}
 	}
 	a.remoteRoutes()
+	a.whyRoutes()
 }
 
 // requestTime bounds what a request may take of the database, streams excepted.

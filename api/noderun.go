@@ -103,7 +103,12 @@ func (a *API) nodeRunDetail(ctx context.Context, namespace, id string) (NodeRunD
 	if err != nil {
 		return NodeRunDetail{}, err
 	}
-	own, newest, err := a.nodeRunFacts(ctx, n, math.MaxInt32)
+	return a.nodeDetailOf(ctx, n, math.MaxInt32)
+}
+
+// nodeDetailOf composes a node run with its attempts; outputs longer than so many bytes are left out.
+func (a *API) nodeDetailOf(ctx context.Context, n nodeRun, outputs int) (NodeRunDetail, error) {
+	own, newest, err := a.nodeRunFacts(ctx, n, outputs)
 	if err != nil {
 		return NodeRunDetail{}, err
 	}

@@ -68,7 +68,7 @@ func (c *checker) among(at *place, got string, allowed ...string) {
 		return
 	}
 	p := c.add(at, CodeInvalidChoice, "%q is not one of %s", clip(got), strings.Join(allowed, ", ")).value(got)
-	if near := nearest(got, allowed); near != "" {
+	if near := Nearest(got, allowed); near != "" {
 		p.hint("did you mean %q?", near)
 	}
 }
@@ -118,7 +118,7 @@ func (c *checker) unknownNode(at *place, name string) {
 	if c.guesses++; c.guesses > maxGuesses {
 		return
 	}
-	if near := nearest(name, c.names); near != "" {
+	if near := Nearest(name, c.names); near != "" {
 		p.hint("did you mean %q?", near)
 	}
 }

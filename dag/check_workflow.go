@@ -63,7 +63,7 @@ func (c *checker) arguments(at *place, given map[string]any) {
 		switch {
 		case !ok:
 			problem := c.add(here, CodeUnknownParam, "the workflow has no parameter %q", clip(name))
-			if near := nearest(name, known); near != "" {
+			if near := Nearest(name, known); near != "" {
 				problem.hint("did you mean %q?", near)
 			}
 		case slices.Contains(choices["Param.type"], p.Type) && !fits(given[name], p.Type):

@@ -137,7 +137,7 @@ func (d decoder) unknown(f field, at *place, known *keys) {
 	if known == nodeKeys {
 		names = append(names[:len(names):len(names)], "pool")
 	}
-	if near := nearest(f.name, names); near != "" {
+	if near := Nearest(f.name, names); near != "" {
 		p.hint("did you mean %q?", near)
 	} else {
 		p.hint("known here: %s", strings.Join(names, ", "))

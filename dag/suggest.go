@@ -11,8 +11,8 @@ var synonyms = map[string]string{
 	"script": "command", "env": "command", "url": "http", "foreach": "for_each", "parallelism": "shards",
 }
 
-// nearest returns the known name that was probably meant, or "".
-func nearest(name string, known []string) string {
+// Nearest returns the known name that was probably meant, or "".
+func Nearest(name string, known []string) string {
 	name = strings.ToLower(name)
 	best, most := "", 1+len(name)/4
 	for _, k := range known {

@@ -21,6 +21,19 @@ func CalendarsOf(schedules []dag.Schedule) []string {
 	return slices.Compact(names)
 }
 
+// CalendarsIn are the names of the calendars that schedules use, or have used.
+func CalendarsIn(histories []store.ScheduleHistory) []string {
+	var all []dag.Schedule
+	for _, h := range histories {
+		for _, row := range h.Specs {
+			if spec, err := decodeSpec(row.Spec); err == nil {
+				all = append(all, spec)
+			}
+		}
+	}
+	return CalendarsOf(all)
+}
+
 // UnknownCalendars are the problems of a definition that names calendars which are not there.
 func UnknownCalendars(schedules []dag.Schedule, there []store.Calendar) (problems dag.Problems) {
 	for i, s := range schedules {

@@ -8,8 +8,9 @@ import (
 
 // Moment is an instant that somebody asks about: an exact one, or what a wall clock shows in a zone that the schedule tells (S6).
 type Moment struct {
-	// Exact is an instant; zero where Wall is meant, a wall clock's time as if it were UTC.
+	// Exact is an instant; zero where Wall is meant, a wall clock's time as if it were UTC, of the clocks of Zone where that is not nil.
 	Exact, Wall time.Time
+	Zone        *time.Location
 	// Within is how much later an instant may be that is still meant: a minute where no seconds were said.
 	Within time.Duration
 }
@@ -21,8 +22,15 @@ func (m Moment) In(zone *time.Location) (at []time.Time, shift *cron.Shift) {
 		_, shift = cron.Instants(cron.Wall(m.Exact.In(zone)), zone)
 		return []time.Time{m.Exact.In(zone)}, shift
 	}
-	if at, shift = cron.Instants(m.Wall, zone); len(at) == 0 {
+	clocks := zone
+	if m.Zone != nil {
+		clocks = m.Zone
+	}
+	if at, shift = cron.Instants(m.Wall, clocks); len(at) == 0 {
 		at = []time.Time{shift.At}
+	}
+	if clocks.String() != zone.String() {
+		return Moment{Exact: at[0]}.In(zone)
 	}
 	return at, shift
 }

@@ -22,6 +22,8 @@ type WorkflowRow struct {
 	Tags         []string
 	// MaxRuns and MaxQueued are nil where there is no limit (S22).
 	MaxRuns, MaxQueued *int32
+	// Overflow is what becomes of a run that finds no place; "" where there is no limit.
+	Overflow string
 	// PausedAt is nil unless the workflow is paused.
 	PausedAt              *time.Time
 	PausedBy, PauseReason string
@@ -82,7 +84,7 @@ func (s *Store) Workflow(ctx context.Context, namespace int64, code string) (Wor
 
 func workflowRow(r db.ListWorkflowsRow) (WorkflowRow, error) {
 	w := WorkflowRow{
-		ID: r.ID, Namespace: r.NamespaceID, Code: r.Code, Version: int(r.Number), Title: r.Title, Owner: r.Owner, MaxRuns: r.MaxRuns, MaxQueued: r.MaxQueued,
+		ID: r.ID, Namespace: r.NamespaceID, Code: r.Code, Version: int(r.Number), Title: r.Title, Owner: r.Owner, MaxRuns: r.MaxRuns, MaxQueued: r.MaxQueued, Overflow: r.Overflow,
 		PausedAt: r.PausedAt, PausedBy: text(r.PausedBy), PauseReason: text(r.PauseReason), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 		LastRun: RunID(r.LastRun), LastState: r.LastState,
 	}

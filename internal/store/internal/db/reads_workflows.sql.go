@@ -98,7 +98,7 @@ func (q *Queries) ListVersions(ctx context.Context, arg ListVersionsParams) ([]L
 
 const listWorkflows = `-- name: ListWorkflows :many
 SELECT w.id, w.namespace_id, w.code, v.number, COALESCE(v.definition ->> 'title', '')::text AS title, COALESCE(v.definition ->> 'owner', '')::text AS owner,
-    COALESCE(v.definition -> 'tags', '[]')::json AS tags, w.max_runs, w.max_queued, w.paused_at, w.paused_by, w.pause_reason,
+    COALESCE(v.definition -> 'tags', '[]')::json AS tags, w.max_runs, w.max_queued, COALESCE(w.overflow, '')::text AS overflow, w.paused_at, w.paused_by, w.pause_reason,
     w.created_at, w.updated_at,
     ARRAY(SELECT s.next_fire_at FROM ax.schedules s WHERE s.workflow_id = w.id AND s.next_fire_at IS NOT NULL
         ORDER BY s.next_fire_at LIMIT 1)::timestamptz[] AS next_fire,
@@ -127,6 +127,7 @@ type ListWorkflowsRow struct {
 	Tags        []byte
 	MaxRuns     *int32
 	MaxQueued   *int32
+	Overflow    string
 	PausedAt    *time.Time
 	PausedBy    *string
 	PauseReason *string
@@ -161,6 +162,7 @@ func (q *Queries) ListWorkflows(ctx context.Context, arg ListWorkflowsParams) ([
 			&i.Tags,
 			&i.MaxRuns,
 			&i.MaxQueued,
+			&i.Overflow,
 			&i.PausedAt,
 			&i.PausedBy,
 			&i.PauseReason,
