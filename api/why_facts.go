@@ -105,17 +105,18 @@ func (f *whyFacts) tell() Why {
 	}{{"schedule", f.scheduleStep}, {"fired", f.firedStep}, {"run", f.runStep}, {"node", f.nodeStep}, {"worker", f.workerStep}, {"log", f.logStep}}
 	decided := false
 	for _, s := range steps {
-		got := finding{WhyStep: WhyStep{State: stepNotReached}}
-		if !decided {
-			got = s.find()
+		if decided {
+			w.Steps = append(w.Steps, WhyStep{Step: s.name, State: stepNotReached})
+			continue
 		}
+		got := s.find()
 		got.Step = s.name
 		w.Steps = append(w.Steps, got.WhyStep)
-		if got.State != stepNotReached && s.name != "log" && (got.State != stepFine || w.State == stepFine) {
+		decided = got.verdict != "" && !f.forced
+		if decided || f.decides(s.name, got.State, w.State) {
 			w.State, w.Reason = got.State, got.Reason
 		}
-		if got.verdict != "" {
-			decided = true
+		if decided {
 			w.Verdict, w.Do = got.verdict+".", append(w.Do, got.do...)
 		}
 	}
@@ -124,6 +125,19 @@ func (f *whyFacts) tell() Why {
 		w.Verdict, w.Do = verdict+".", append(w.Do, do...)
 	}
 	return w
+}
+
+// decides reports whether a step's state is that of the answer so far: the last one that is not in order; where all are, how the run is, or
+// the node that was asked about.
+func (f *whyFacts) decides(step, state, sofar string) bool {
+	beyond := step == "node" || step == "worker"
+	switch {
+	case state == stepNotReached, step == "log", f.forced && !beyond:
+		return false
+	case state == stepFine:
+		return sofar == stepFine && step != "worker" && (!beyond || f.forced)
+	}
+	return true
 }
 
 // place says what the answer is about, and what is beside it.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/ax-run/ax/internal/store"
@@ -204,10 +203,10 @@ func (f *whyFacts) overlapText(row *store.FireRow) string {
 			queued++
 			continue
 		}
-		running = append(running, fmt.Sprintf("run %s, started at %s,", r.ID, f.clock.brief(*r.StartedAt)))
+		running = append(running, fmt.Sprintf("run %s (started at %s)", r.ID, f.clock.brief(*r.StartedAt)))
 	}
 	if len(running) > 0 {
-		limit += fmt.Sprintf(", and %s went on", strings.TrimSuffix(names(running, "and"), ","))
+		limit += fmt.Sprintf(", and %s went on", names(running, "and"))
 	}
 	if queued > 0 {
 		limit += fmt.Sprintf(", and %s waited already", plural(queued, "run"))

@@ -124,7 +124,7 @@ func (f *whyFacts) failedText() string {
 	switch {
 	case n.Shards != nil && len(n.Shards.Failures) > 0:
 		first := n.Shards.Failures[0]
-		text += fmt.Sprintf(", %d of %s did, the first is shard %d", n.Shards.Failed, plural(n.Shards.Total, "shard"), first.Shard)
+		text += fmt.Sprintf(": %d of %s did, the first of them shard %d", n.Shards.Failed, plural(n.Shards.Total, "shard"), first.Shard)
 		if first.Error != nil {
 			text += ": " + oneLine(first.Error.Message)
 		}
@@ -241,10 +241,7 @@ func (f *whyFacts) skippedText() (Reason, string) {
 }
 
 func (f *whyFacts) stoppedText() (Reason, string) {
-	verb := "had not begun"
-	if f.node.StartedAt != nil {
-		verb = "was running"
-	}
+	verb := f.progressText()
 	switch progress.Reason(f.node.Reason) {
 	case progress.ReasonRunTimeout:
 		return TimedOut, verb + " when the run's timeout came"
@@ -254,6 +251,14 @@ func (f *whyFacts) stoppedText() (Reason, string) {
 		return AbortedByPolicy, verb + " when too few shards were left to succeed"
 	}
 	return WasCanceled, verb + " when it was canceled"
+}
+
+// progressText is how far the node was that ended without a result of its own.
+func (f *whyFacts) progressText() string {
+	if f.node.StartedAt != nil {
+		return "was running"
+	}
+	return "had not begun"
 }
 
 func (f *whyFacts) runningText() string {

@@ -66,7 +66,7 @@ func (q *inquiry) readNode(ctx context.Context, g *dag.Graph, id string) error {
 	}
 	if live != nil {
 		q.queue, q.kind = live.Queue, live.Kind
-		if q.workers, err = q.api.Store.WorkersOfQueue(ctx, q.workflow.Namespace, live.Queue, live.Kind); err != nil {
+		if q.workers, err = q.api.Store.WorkersAbout(ctx, live.Attempt); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func (q *inquiry) stuckShard(f *nodeFacts) *store.LiveNode {
 
 // readLog reads the log of the last attempt that began.
 func (q *inquiry) readLog(ctx context.Context, n nodeRun) error {
-	if q.node.Attempts == 0 || q.node.State == string(progress.Succeeded) {
+	if !q.node.works() || !q.node.began() || q.node.State == string(progress.Succeeded) {
 		return nil
 	}
 	of := store.Attempt{Run: n.run.ID, Node: n.id.Node, Shard: n.id.Shard, Generation: q.node.Generation}

@@ -50,7 +50,7 @@ func (f *whyFacts) runFinding() finding {
 		return holds(WasCanceled, "it is being canceled").because(head + " and is being canceled")
 	}
 	got := fine(NowRunning, fmt.Sprintf("running since %s; %s", f.clock.brief(*r.StartedAt), f.counts()))
-	if f.node != nil && f.node.BlockedBy != nil {
+	if f.node != nil && (f.node.BlockedBy != nil || f.node.State == string(progress.Queued)) {
 		got.State = stepWaits
 	}
 	return got
@@ -140,7 +140,7 @@ func (f *whyFacts) outcome() (verdict string, do []string) {
 	case r.TimedOut && state.Terminal():
 		verdict = fmt.Sprintf("%s and was stopped by its timeout %s", head, f.took())
 		if f.node != nil {
-			verdict += ", while " + f.nodeCause()
+			verdict += fmt.Sprintf(", when node %s %s", f.node.Node, f.progressText())
 		}
 		return verdict, rerun
 	case state == progress.Failed:

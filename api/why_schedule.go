@@ -25,6 +25,9 @@ func (f *whyFacts) scheduleStep() finding {
 // trigger says who started the run, where no schedule did.
 func (f *whyFacts) trigger() string {
 	text := fmt.Sprintf("the run was started by %s (trigger %s)", f.run.Actor, f.run.Trigger)
+	if f.run.RunAt != nil {
+		text = fmt.Sprintf("%s asked in advance for a run (trigger %s)", f.run.Actor, f.run.Trigger)
+	}
 	if f.asked != nil {
 		text = "no schedule fires then; " + text
 	}
@@ -51,13 +54,13 @@ func (f *whyFacts) lineStep() finding {
 		return f.offCalendar()
 	case planner.Unreadable:
 		return off(InvalidSchedule, oneLine(o.Broken.Error())).because(
-			fmt.Sprintf("%s %s at %s: its schedule %s cannot be read: %s", code, f.not("fire"), at, f.line.name, oneLine(o.Broken.Error())), "ax apply -f FILE")
+			fmt.Sprintf("%s %s at %s: its schedule %s cannot be read: %s", code, f.not("fire"), at, f.line.name, oneLine(o.Broken.Error())))
 	case planner.BeforeStart:
 		return off(OutsideWindow, "it begins at "+f.clock.brief(*o.Spec.Start)).because(
 			fmt.Sprintf("%s %s at %s: its schedule begins only at %s", code, f.not("run"), at, f.clock.brief(*o.Spec.Start)))
 	case planner.AfterEnd:
 		return off(OutsideWindow, "it ended at "+f.clock.brief(*o.Spec.End)).because(
-			fmt.Sprintf("%s %s at %s: its schedule ended at %s", code, f.not("run"), at, f.clock.brief(*o.Spec.End)), "ax apply -f FILE")
+			fmt.Sprintf("%s %s at %s: its schedule ended at %s", code, f.not("run"), at, f.clock.brief(*o.Spec.End)))
 	case planner.Unregistered:
 		return off(RegisteredAfter, "it was registered at "+f.clock.brief(*o.Changed)).because(fmt.Sprintf(
 			"%s did not run at %s: it was registered only at %s, and registering never makes up the past", code, at, f.clock.brief(*o.Changed)), f.byHand())
@@ -70,14 +73,14 @@ func (f *whyFacts) lineStep() finding {
 		return off(DSTGap, f.shiftText()+"; its rule fires for no time that does not exist").because(fmt.Sprintf(
 			"%s %s at %s: %s, and its daylight saving rule makes nothing up for times that do not exist%s", code, f.not("run"), f.given(), f.shiftText(), f.nearest()))
 	case planner.OtherPass:
-		return off(DSTFold, "clocks showed that time twice, and it fires at the other one").because(head + fmt.Sprintf(
+		return off(DSTFold, "the clocks showed that time twice, and it fires at the other one").because(head + fmt.Sprintf(
 			"the clocks showed that time twice, and its daylight saving rule fires at %s", f.clock.brief(*o.Other)))
 	case planner.AfterRun:
 		return f.afterRun()
 	}
-	text := fmt.Sprintf("it does not fire then: %s", reading(o.Spec))
+	text := "its schedule is " + reading(o.Spec)
 	if o.Gone {
-		text = fmt.Sprintf("it was removed at %s: %s", f.clock.brief(*o.From), reading(o.Spec))
+		text = fmt.Sprintf("its schedule (%s) was removed at %s", reading(o.Spec), f.clock.brief(*o.From))
 	}
 	if o.Shift != nil && o.Shift.Forward() {
 		head = fmt.Sprintf("%s was not planned at %s: %s, and ", code, f.given(), f.shiftText())
@@ -110,7 +113,7 @@ func (f *whyFacts) shiftText() string {
 // planned is a moment at which the schedule is expected to fire.
 func (f *whyFacts) planned() finding {
 	o := &f.line.outlook
-	text := fmt.Sprintf("%s fires at %s", reading(o.Spec), f.clock.at(o.At))
+	text := fmt.Sprintf("it fires at %s: %s", f.clock.at(o.At), reading(o.Spec))
 	reason := Planned
 	switch {
 	case o.Shift != nil && o.Shift.Forward():
@@ -121,8 +124,11 @@ func (f *whyFacts) planned() finding {
 	if o.Until != nil {
 		text += fmt.Sprintf("; so it was until %s, when it was edited", f.clock.brief(*o.Until))
 	}
-	if f.others > 0 {
-		text += fmt.Sprintf("; %s of the workflow fire then too", plural(f.others, "other schedule"))
+	switch {
+	case f.others == 1:
+		text += "; another schedule of it fires then too"
+	case f.others > 1:
+		text += fmt.Sprintf("; %d more schedules of it fire then too", f.others)
 	}
 	return fine(reason, text)
 }
@@ -135,7 +141,7 @@ func (f *whyFacts) offCalendar() finding {
 		text = fmt.Sprintf("calendar %s does not include %s", o.Calendar, date)
 	}
 	if f.slot.Fire != nil || f.slot.Fill != nil { // the ledger says what its calendars said then
-		return fine(Planned, fmt.Sprintf("%s fires at %s; by now %s", reading(o.Spec), f.clock.at(o.At), text))
+		return fine(Planned, fmt.Sprintf("it fires at %s: %s; by now %s", f.clock.at(o.At), reading(o.Spec), text))
 	}
 	return off(CalendarExcluded, text).because(fmt.Sprintf("%s %s at %s: %s%s", f.workflow.Code, f.not("run"), f.clock.at(o.At), text, f.nextText()))
 }
@@ -180,16 +186,16 @@ func (f *whyFacts) elsewhere() string {
 func (f *whyFacts) nearest() string {
 	switch o := &f.line.outlook; {
 	case o.Before != nil && o.After != nil:
-		return fmt.Sprintf("; the nearest are %s and %s", f.clock.brief(*o.Before), f.clock.brief(*o.After))
+		return fmt.Sprintf("; the nearest are %s and %s", f.clock.day(*o.Before), f.clock.day(*o.After))
 	case o.Before != nil:
-		return "; the last was " + f.clock.brief(*o.Before)
+		return "; the last was " + f.clock.day(*o.Before)
 	}
 	return f.nextText()
 }
 
 func (f *whyFacts) nextText() string {
 	if next := f.line.outlook.After; next != nil {
-		return "; the next is " + f.clock.brief(*next)
+		return "; the next is " + f.clock.day(*next)
 	}
 	return ""
 }

@@ -2,7 +2,7 @@ package api
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/ax-run/ax/dag/progress"
 	"github.com/ax-run/ax/internal/store"
@@ -94,12 +94,12 @@ func (l *lack) text(date string) string {
 	}
 	is := string(l.run.State)
 	switch {
+	case l.term.Node == "" && slices.Contains(l.term.States(), l.run.State):
+		return fmt.Sprintf("%s (run %s %s, and more fires of the date are expected)", head, l.run.ID, ended(l.run.State))
 	case l.run.State == progress.Running, l.run.State == progress.Queued:
 		is = "is " + is
 	case l.run.State == progress.Canceled, l.run.State == progress.Skipped:
 		is = "was " + is
-	case l.run.State == progress.Succeeded && l.term.Outcome == "success" && l.term.Node == "":
-		is += ", and more fires of the date are expected"
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%s (run %s %s)", head, l.run.ID, is), " ")
+	return fmt.Sprintf("%s (run %s %s)", head, l.run.ID, is)
 }

@@ -2,6 +2,8 @@ package api
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +42,7 @@ func (f *whyFacts) blockedText() (text string, do []string) {
 		do = []string{"ax worker"}
 	case PoolWait:
 		if len(b.Holders) > 0 {
-			text += ", held by " + names(b.Holders, "and")
+			text += "; they are held by " + names(b.Holders, "and")
 		}
 		do = withWord("ax pools show", b.Pools)
 	case RateLimited:
@@ -59,7 +61,7 @@ func (f *whyFacts) blockedText() (text string, do []string) {
 		do = f.resumeText(b)
 	}
 	if b.Since != nil && b.Reason != RetryBackoff && b.Reason != NotYetDue {
-		text += fmt.Sprintf("; so it is since %s", f.clock.brief(b.Since.Truncate(time.Second)))
+		text += fmt.Sprintf(" (since %s)", f.clock.brief(b.Since.Truncate(time.Second)))
 	}
 	return text, do
 }
@@ -84,29 +86,49 @@ func (f *whyFacts) resumeText(b *BlockedBy) []string {
 
 // workerText says why no worker takes the node (S26, S27).
 func (f *whyFacts) workerText() string {
-	var live, lost, stopping []string
+	var unheard, draining, unfit, without []string
 	for _, w := range f.workers {
 		switch {
-		case !w.Live && w.Takes:
-			lost = append(lost, fmt.Sprintf("%s, heard last at %s", w.Name, f.clock.brief(w.BeatAt.Truncate(time.Second))))
-		case w.Live && w.Stopping:
-			stopping = append(stopping, w.Name)
-		case w.Live:
-			live = append(live, w.Name)
+		case w.Takes && (w.State == "lost" || w.State == "suspect"):
+			unheard = append(unheard, fmt.Sprintf("%s, which has it, is %s (heard last at %s)", w.Name, w.State, f.clock.brief(w.BeatAt.Truncate(time.Second))))
+		case w.State == "draining":
+			draining = append(draining, w.Name)
+		case w.State == "online" && w.Takes && !w.Fits:
+			unfit = append(unfit, w.Name)
+		case w.State == "online":
+			without = append(without, w.Name)
 		}
 	}
 	text := fmt.Sprintf("no live worker takes %s on queue %s", work(f.kind), f.queue)
 	switch {
-	case len(lost) > 0:
-		text += "; the one that did is lost: " + names(lost, "and")
-	case len(live) > 0:
-		text += fmt.Sprintf("; %s takes the queue without it", names(live, "and"))
-	case len(stopping) > 0:
-		text += fmt.Sprintf("; %s is stopping", names(stopping, "and"))
-	default:
-		text += "; no worker takes that queue at all"
+	case len(unheard) > 0:
+		return text + "; " + names(unheard, "and")
+	case len(unfit) > 0:
+		return text + fmt.Sprintf("; %s would, but %s", names(unfit, "and"), f.routeText())
+	case len(without) > 0:
+		return text + fmt.Sprintf("; the queue is taken by %s, without it", names(without, "and"))
+	case len(draining) > 0:
+		return text + fmt.Sprintf("; draining, and given nothing new: %s", names(draining, "and"))
 	}
-	return text
+	return text + "; no worker takes that queue at all"
+}
+
+// routeText is what the node asks of its worker.
+func (f *whyFacts) routeText() string {
+	if f.policy == nil {
+		return "the node's route asks for another"
+	}
+	var asks []string
+	for _, name := range slices.Sorted(maps.Keys(f.policy.Labels)) {
+		asks = append(asks, fmt.Sprintf("label %s=%s", name, f.policy.Labels[name]))
+	}
+	if r := f.policy.Route; r != nil && r.Worker != "" {
+		asks = append(asks, "worker "+r.Worker)
+	}
+	if len(asks) == 0 {
+		return "the node's route asks for another"
+	}
+	return "the node asks for " + names(asks, "and")
 }
 
 // workerReason is the reason for workerText.
@@ -114,9 +136,9 @@ func (f *whyFacts) workerReason() Reason {
 	reason := NoMatchingWorker
 	for _, w := range f.workers {
 		switch {
-		case !w.Live && w.Takes:
+		case w.Takes && (w.State == "lost" || w.State == "suspect"):
 			return HeartbeatLost
-		case w.Live && !w.Stopping && !w.Takes:
+		case w.State == "online" && !w.Takes:
 			reason = HandlerNotRegistered
 		}
 	}
@@ -157,9 +179,19 @@ func (f *whyFacts) workerStep() finding {
 	return fine(WorkerFine, text).by(Evidence{Workers: []string{n.Worker}})
 }
 
+// works reports whether a worker runs the node, so that it has a log.
+func (n *NodeRunDetail) works() bool {
+	return n.Kind == "handler" || n.Kind == "http" || n.Kind == "command"
+}
+
+// began reports whether an attempt of the node has run.
+func (n *NodeRunDetail) began() bool {
+	return n.StartedAt != nil || slices.ContainsFunc(n.History, func(a Attempt) bool { return a.StartedAt != nil })
+}
+
 // logStep shows the line that says most likely what went wrong.
 func (f *whyFacts) logStep() finding {
-	if f.node == nil || f.node.Attempts == 0 || f.node.State == string(progress.Succeeded) {
+	if f.node == nil || !f.node.works() || !f.node.began() || f.node.State == string(progress.Succeeded) {
 		return finding{WhyStep: WhyStep{State: stepNotReached}}
 	}
 	at := troubleLine(f.log)

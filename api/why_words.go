@@ -36,6 +36,15 @@ func (c clock) brief(t time.Time) string {
 	return c.hour(t) + " on " + t.Format("Mon 2 Jan 2006")
 }
 
+// day tells an instant like brief, and says so where it is of the day of the base.
+func (c clock) day(t time.Time) string {
+	text := c.brief(t)
+	if !strings.Contains(text, " on ") {
+		text += " that day"
+	}
+	return text
+}
+
 func (c clock) hour(t time.Time) string {
 	form := "15:04"
 	if t.Second() != 0 {

@@ -137,22 +137,24 @@ func (s *Store) DelayedAbout(ctx context.Context, workflow int64, since, until t
 	return RunID(ids[0]), nil
 }
 
-// QueueWorker is a worker process that takes from a queue.
+// QueueWorker is a worker that takes from the queue of a held node.
 type QueueWorker struct {
 	Name   string
 	BeatAt time.Time
-	// Live is false when it was not heard for too long, Stopping when it takes nothing new, Takes when it has the handler asked about.
-	Live, Stopping, Takes bool
+	// State is online, suspect, draining or lost.
+	State string
+	// Takes is whether it has the node's handler, Fits whether it has the labels, and is the worker, that the node's route asks for.
+	Takes, Fits bool
 }
 
-// WorkersOfQueue lists the worker processes that take from a queue, those that were heard last first, twenty at most. Kind is that of a
-// job, such as go:handler.
-func (s *Store) WorkersOfQueue(ctx context.Context, namespace int64, queue, kind string) ([]QueueWorker, error) {
-	rows, err := db.New(s.pool).WorkersOfQueue(ctx, db.WorkersOfQueueParams{NamespaceID: namespace, Queue: queue, Kind: kind})
+// WorkersAbout lists the workers that take from the queue of a held node, those that were heard last first, twenty at most; of the
+// attempt only its node and shard count.
+func (s *Store) WorkersAbout(ctx context.Context, held Attempt) ([]QueueWorker, error) {
+	rows, err := db.New(s.pool).WorkersAbout(ctx, db.WorkersAboutParams{RunID: int64(held.Run), Node: held.Node, Shard: int32(held.Shard)})
 	if err != nil {
-		return nil, fmt.Errorf("list workers of queue %q: %w", queue, err)
+		return nil, fmt.Errorf("list workers for node %s: %w", held.Node, err)
 	}
-	return mapRows(rows, func(r db.WorkersOfQueueRow) (QueueWorker, error) { return QueueWorker(r), nil })
+	return mapRows(rows, func(r db.WorkersAboutRow) (QueueWorker, error) { return QueueWorker(r), nil })
 }
 
 // maxCodes is how many codes are looked through for one that was probably meant.

@@ -47,11 +47,12 @@ ORDER BY u.created_at DESC LIMIT 50;
 -- Runs of a workflow asked for in advance for a time, that have not started.
 SELECT id FROM ax.delayed_runs WHERE workflow_id = @workflow_id AND due_at IS NOT NULL AND run_at >= @since AND run_at < @until ORDER BY run_at LIMIT 1;
 
--- name: WorkersOfQueue :many
--- The worker processes that take from a queue, those that were heard last first; not those that a later one of their name has ended.
-SELECT w.name, w.beat_at, (w.beat_at + w.lease >= now())::boolean AS live, w.stopping, (@kind::text = ANY (w.kinds))::boolean AS takes
-FROM ax.queues q JOIN ax.workers w ON 'q' || q.id::text = ANY (w.queues)
-WHERE q.namespace_id = @namespace_id AND q.name = @queue AND w.beat_at > '-infinity' ORDER BY w.beat_at DESC LIMIT 20;
+-- name: WorkersAbout :many
+-- The workers that take from the queue of a held node, those that were heard last first; not those that a later one of their name has ended.
+SELECT w.name, w.beat_at, ax.worker_state(w)::text AS state, (h.job_kind = ANY (w.kinds))::boolean AS takes, (h.queue = ANY (w.queues))::boolean AS fits
+FROM ax.held h
+JOIN ax.workers w ON EXISTS (SELECT FROM unnest(w.queues) u WHERE split_part(u, '-', 1) = split_part(h.queue, '-', 1))
+WHERE h.run_id = @run_id AND h.node = @node AND h.shard = @shard AND w.beat_at > '-infinity' ORDER BY w.beat_at DESC LIMIT 20;
 
 -- name: WorkflowCodes :many
 SELECT code FROM ax.workflows WHERE namespace_id = @namespace_id AND version_id IS NOT NULL ORDER BY code LIMIT @most;

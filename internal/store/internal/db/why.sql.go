@@ -298,42 +298,43 @@ func (q *Queries) SpecsOfWorkflow(ctx context.Context, workflowID int64) ([]Spec
 	return items, nil
 }
 
-const workersOfQueue = `-- name: WorkersOfQueue :many
-SELECT w.name, w.beat_at, (w.beat_at + w.lease >= now())::boolean AS live, w.stopping, ($1::text = ANY (w.kinds))::boolean AS takes
-FROM ax.queues q JOIN ax.workers w ON 'q' || q.id::text = ANY (w.queues)
-WHERE q.namespace_id = $2 AND q.name = $3 AND w.beat_at > '-infinity' ORDER BY w.beat_at DESC LIMIT 20
+const workersAbout = `-- name: WorkersAbout :many
+SELECT w.name, w.beat_at, ax.worker_state(w)::text AS state, (h.job_kind = ANY (w.kinds))::boolean AS takes, (h.queue = ANY (w.queues))::boolean AS fits
+FROM ax.held h
+JOIN ax.workers w ON EXISTS (SELECT FROM unnest(w.queues) u WHERE split_part(u, '-', 1) = split_part(h.queue, '-', 1))
+WHERE h.run_id = $1 AND h.node = $2 AND h.shard = $3 AND w.beat_at > '-infinity' ORDER BY w.beat_at DESC LIMIT 20
 `
 
-type WorkersOfQueueParams struct {
-	Kind        string
-	NamespaceID int64
-	Queue       string
+type WorkersAboutParams struct {
+	RunID int64
+	Node  string
+	Shard int32
 }
 
-type WorkersOfQueueRow struct {
-	Name     string
-	BeatAt   time.Time
-	Live     bool
-	Stopping bool
-	Takes    bool
+type WorkersAboutRow struct {
+	Name   string
+	BeatAt time.Time
+	State  string
+	Takes  bool
+	Fits   bool
 }
 
-// The worker processes that take from a queue, those that were heard last first; not those that a later one of their name has ended.
-func (q *Queries) WorkersOfQueue(ctx context.Context, arg WorkersOfQueueParams) ([]WorkersOfQueueRow, error) {
-	rows, err := q.db.Query(ctx, workersOfQueue, arg.Kind, arg.NamespaceID, arg.Queue)
+// The workers that take from the queue of a held node, those that were heard last first; not those that a later one of their name has ended.
+func (q *Queries) WorkersAbout(ctx context.Context, arg WorkersAboutParams) ([]WorkersAboutRow, error) {
+	rows, err := q.db.Query(ctx, workersAbout, arg.RunID, arg.Node, arg.Shard)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []WorkersOfQueueRow
+	var items []WorkersAboutRow
 	for rows.Next() {
-		var i WorkersOfQueueRow
+		var i WorkersAboutRow
 		if err := rows.Scan(
 			&i.Name,
 			&i.BeatAt,
-			&i.Live,
-			&i.Stopping,
+			&i.State,
 			&i.Takes,
+			&i.Fits,
 		); err != nil {
 			return nil, err
 		}
