@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"time"
 
@@ -52,7 +53,9 @@ type API struct {
 	log     *slog.Logger
 	huma    huma.API
 	handler http.Handler
+	mux     *http.ServeMux
 	graphs  *graphs
+	tokens  tokenCache
 	ready   readiness
 	// closing ends the streams that would keep the server from shutting down.
 	closing context.Context
@@ -77,12 +80,12 @@ func New(cfg Config) *API {
 	}
 	a := &API{Config: cfg, log: cfg.Log, graphs: newGraphs(cfg.Store)}
 	a.closing, a.close = context.WithCancel(context.Background())
-	mux := http.NewServeMux()
-	a.huma = humago.New(mux, a.humaConfig())
-	a.huma.UseMiddleware(a.readBody)
+	a.mux = http.NewServeMux()
+	a.huma = humago.New(a.mux, a.humaConfig())
+	a.huma.UseMiddleware(a.signIn, a.readBody, a.audited)
 	a.routes()
-	a.plainRoutes(mux)
-	a.handler = a.guarded(mux)
+	a.plainRoutes(a.mux)
+	a.handler = a.guarded(a.mux)
 	return a
 }
 
@@ -97,12 +100,17 @@ func (a *API) humaConfig() huma.Config {
 	cfg.OpenAPIPath = "" // served by plainRoutes, as it is committed
 	cfg.Formats = map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat}
 	cfg.RejectUnknownQueryParameters = true
+	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer", Description: "A token that `ax tokens create` made. While there is none, the server listens on loopback only and lets everybody in."}}
+	cfg.Security = []map[string][]string{{"token": {}}, {}}
 	cfg.Transformers = []huma.Transformer{finishProblem}
 	return cfg
 }
 
 // routes registers every operation of the OpenAPI document.
 func (a *API) routes() {
+	a.namespaceRoutes()
+	a.tokenRoutes()
+	a.auditRoutes()
 	a.workflowRoutes()
 	a.versionRoutes()
 	a.diffRoute()
@@ -151,6 +159,16 @@ func handleFor[I, O any](a *API, most time.Duration, op huma.Operation, doc stri
 
 func op(method, path, id, tag string) huma.Operation {
 	return huma.Operation{Method: method, Path: path, OperationID: id, Tags: []string{tag}}
+}
+
+// told adds to what an operation says of itself to this package.
+func told(o huma.Operation, key string, value any) huma.Operation {
+	o.Metadata = maps.Clone(o.Metadata)
+	if o.Metadata == nil {
+		o.Metadata = make(map[string]any)
+	}
+	o.Metadata[key] = value
+	return o
 }
 
 // body is an answer that is nothing but its JSON.

@@ -3,7 +3,10 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 
+	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/dag/progress"
 	"github.com/ax-run/ax/engine"
 	"github.com/ax-run/ax/internal/store"
@@ -38,7 +41,7 @@ type approveInput struct {
 func (a *API) markRoutes() {
 	handle(a, op(http.MethodPost, ns+"/node-runs/{id}/mark", "mark-node-run", "runs"),
 		"Give a stuck or ended node a state by hand, and decide what follows from it again", a.mark)
-	handle(a, op(http.MethodPost, ns+"/node-runs/{id}/approve", "approve-node-run", "runs"), "Approve or refuse what waits for a person", a.approve)
+	handle(a, needing(Viewer, op(http.MethodPost, ns+"/node-runs/{id}/approve", "approve-node-run", "runs")), "Approve or refuse what waits for a person", a.approve)
 }
 
 // current finds the node run that a request is about, which must be its node's newest.
@@ -59,6 +62,18 @@ func (a *API) current(ctx context.Context, in OfNodeRun) (nodeRun, NodeRun, erro
 		return n, view, conflict("%s was replaced by %s, which is %s", in.ID, view.ID, view.State)
 	}
 	return n, view, nil
+}
+
+// mayApprove refuses who has none of the roles that an approval names; where it names none, who may only read.
+func mayApprove(me identity, approval *dag.Approval) error {
+	roles := []string{string(Developer)}
+	if approval != nil && len(approval.Roles) > 0 {
+		roles = approval.Roles
+	}
+	if me.role == Admin || slices.Contains(roles, string(me.role)) {
+		return nil
+	}
+	return problem(http.StatusForbidden, "this is decided by the role %s; %s has the role %s", strings.Join(roles, " or "), me.actor, me.role)
 }
 
 func (a *API) mark(ctx context.Context, in *markInput) (*body[Answer[NodeRunDetail]], error) {
@@ -93,6 +108,9 @@ func (a *API) approve(ctx context.Context, in *approveInput) (*body[Answer[NodeR
 	}
 	n, view, err := a.current(ctx, in.OfNodeRun)
 	if err != nil {
+		return nil, err
+	}
+	if err := mayApprove(who(ctx), n.graph.At(n.at).Node.Approval); err != nil {
 		return nil, err
 	}
 	if view.BlockedBy == nil || view.BlockedBy.Reason != AwaitingSignal {

@@ -137,8 +137,8 @@ func (a *API) remoteRoutes() {
 	register := op(http.MethodPost, ns+"/workers", "register-worker", "workers")
 	register.DefaultStatus = http.StatusCreated
 	handle(a, register, "Register a remote worker", a.registerWorker)
-	handle(a, op(http.MethodPut, ns+"/workers/{worker}/heartbeat", "heartbeat-worker", "workers"), "Say that a worker lives and what it runs, and hear what is canceled", a.heartbeat)
-	handleFor(a, pollTime, op(http.MethodPost, ns+"/workers/{worker}/poll", "poll-worker", "workers"), "Wait for attempts and take them", a.poll)
+	handle(a, proven(op(http.MethodPut, ns+"/workers/{worker}/heartbeat", "heartbeat-worker", "workers")), "Say that a worker lives and what it runs, and hear what is canceled", a.heartbeat)
+	handleFor(a, pollTime, proven(op(http.MethodPost, ns+"/workers/{worker}/poll", "poll-worker", "workers")), "Wait for attempts and take them", a.poll)
 	leave := op(http.MethodDelete, ns+"/workers/{worker}", "unregister-worker", "workers")
 	leave.DefaultStatus = http.StatusNoContent
 	handle(a, leave, "Unregister a remote worker", a.unregisterWorker)

@@ -95,16 +95,15 @@ const (
 )
 
 func (a *API) reportRoutes() {
-	handle(a, large(op(http.MethodPost, ns+"/executions/{id}/result", "report-execution", "workers")), "End an attempt that a remote worker has", a.reportAttempt)
-	handle(a, op(http.MethodPost, ns+"/executions/{id}/heartbeat", "heartbeat-execution", "workers"),
+	handle(a, proven(large(op(http.MethodPost, ns+"/executions/{id}/result", "report-execution", "workers"))), "End an attempt that a remote worker has", a.reportAttempt)
+	handle(a, proven(op(http.MethodPost, ns+"/executions/{id}/heartbeat", "heartbeat-execution", "workers")),
 		"Say that an attempt goes on; one that no registered worker has must go on beating then", a.progressAttempt)
-	handle(a, large(op(http.MethodPost, ns+"/executions/{id}/logs", "log-execution", "workers")), "Add lines to the log of an attempt that a remote worker has", a.appendLog)
+	handle(a, proven(large(op(http.MethodPost, ns+"/executions/{id}/logs", "log-execution", "workers"))), "Add lines to the log of an attempt that a remote worker has", a.appendLog)
 }
 
 // large lets an operation's body be as large as a report may be.
 func large(op huma.Operation) huma.Operation {
-	op.Metadata = map[string]any{bodyLimitKey: int64(maxReport)}
-	return op
+	return told(op, bodyLimitKey, int64(maxReport))
 }
 
 // reporter finds the attempt that a request is about, and what proves who sends it.

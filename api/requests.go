@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -45,6 +46,8 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	began  bool
+	// copied takes the beginning of the answer too; nil for none.
+	copied *bytes.Buffer
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -58,6 +61,9 @@ func (r *recorder) WriteHeader(status int) {
 // Write implements http.ResponseWriter.
 func (r *recorder) Write(b []byte) (int, error) {
 	r.began = true
+	if r.copied != nil && r.copied.Len() <= maxAudited {
+		r.copied.Write(b)
+	}
 	return r.ResponseWriter.Write(b)
 }
 

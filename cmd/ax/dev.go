@@ -82,6 +82,7 @@ func (c *call) dev(ctx context.Context, f devFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, data.close()) }()
 	p.worker.Name = devName(data.path)
+	p.bootstrap, _ = c.getenv("AX_BOOTSTRAP_TOKEN")
 	if p.listener, err = listen(f.listen); err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ type places struct{ server, database string }
 
 // devReady registers the definitions and says where everything is.
 func (c *call) devReady(ctx context.Context, f devFlags, at places, all []*definition) error {
-	done := register(ctx, newClient(at.server, "", "default"), all, nil)
+	done := register(ctx, newClient(at.server, c.remote.token, "default"), all, nil)
 	if err := c.applyError(done, len(all)); err != nil {
 		return err
 	}

@@ -11,14 +11,11 @@ import (
 
 	"github.com/ax-run/ax/api"
 	"github.com/ax-run/ax/internal/service"
+	"github.com/ax-run/ax/internal/store"
 )
 
 // listen claims the address that the API is served at, so that one that is taken is told before anything is started.
 func listen(address string) (net.Listener, error) {
-	if !api.Loopback(address) {
-		return nil, failure(exitUsage, "--listen %s could be reached from other machines, where anybody could use it, for ax has no tokens yet: "+
-			"listen on 127.0.0.1:PORT, and let a proxy that signs people in forward to it", address)
-	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, failure(exitFailed, "cannot listen on %s: %w; choose another address with --listen", address, err)
@@ -31,13 +28,16 @@ type front struct {
 	listener net.Listener
 	server   *http.Server
 	api      http.Handler
-	log      *slog.Logger
-	open     atomic.Bool
-	done     chan struct{}
+	rows     *store.Store
+	// bootstrap is a token to be let in with, where there is none yet.
+	bootstrap string
+	log       *slog.Logger
+	open      atomic.Bool
+	done      chan struct{}
 }
 
-func newFront(listener net.Listener, a *api.API, log *slog.Logger) *front {
-	f := &front{listener: listener, server: a.Server(), api: a, log: log, done: make(chan struct{})}
+func newFront(listener net.Listener, a *api.API) *front {
+	f := &front{listener: listener, server: a.Server(), api: a, rows: a.Store, log: a.Log, done: make(chan struct{})}
 	f.server.Handler = f
 	return f
 }
@@ -94,7 +94,33 @@ func (f *front) service() service.Service {
 // door opens the API when all beneath it works, and lets requests end before that stops.
 func (f *front) door() service.Service {
 	return service.Funcs{
-		OnStart: func(context.Context) error { f.open.Store(true); return nil },
-		OnStop:  f.server.Shutdown,
+		OnStart: func(ctx context.Context) error {
+			if err := f.guard(ctx); err != nil {
+				return err
+			}
+			f.open.Store(true)
+			return nil
+		},
+		OnStop: f.server.Shutdown,
 	}
+}
+
+// guard makes the first token, if one was brought, and refuses to open to other machines while there is none.
+func (f *front) guard(ctx context.Context) error {
+	any, err := f.rows.AnyToken(ctx)
+	if err != nil || any {
+		return err
+	}
+	if f.bootstrap != "" {
+		_, err := api.KeepToken(ctx, f.rows, api.TokenBody{Name: "bootstrap", Role: api.Admin}, f.bootstrap, "environment")
+		if err != nil {
+			return failure(exitUsage, "AX_BOOTSTRAP_TOKEN cannot be a token: %w", err)
+		}
+		return nil
+	}
+	if address := f.listener.Addr().String(); !api.Loopback(address) {
+		return failure(exitUsage, "%s can be reached from other machines, where anybody could use ax, for there is no token yet: make one with "+
+			"`ax tokens create NAME --role admin --database-url URL`, or bring one in AX_BOOTSTRAP_TOKEN, or listen on 127.0.0.1:PORT", address)
+	}
+	return nil
 }

@@ -51,6 +51,7 @@ func verbs() []group {
 		{"run", "Run and look:", []func(*call) *cobra.Command{newTrigger, newWorkflows, newRuns, newRun, newLogs, newFires, newWhy, newCancel, newPause, newResume}},
 		{"hand", "Set right by hand:", []func(*call) *cobra.Command{newRerun, newReplay, newMark, newApprove, newHold, newRelease, newDeadLetters, newBackfill}},
 		{"other", "Other:", []func(*call) *cobra.Command{newVersion}},
+		{"who", "Who may do what:", []func(*call) *cobra.Command{newLogin, newContext, newTokens, newNamespaces, newAudit}},
 		{"times", "Keep times:", []func(*call) *cobra.Command{newCalendars}},
 		{"protect", "Protect:", []func(*call) *cobra.Command{newPools, newQueues, newWorkers}},
 	}

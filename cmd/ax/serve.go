@@ -31,6 +31,8 @@ type process struct {
 	publicURL string
 	// listener is where the API is served; nil serves none.
 	listener net.Listener
+	// bootstrap is a token to let in with where there is none yet; "" is none.
+	bootstrap string
 	// patience is how long bodies that run may go on when the process is to end.
 	patience time.Duration
 	// ready is called once everything works; "" is the URL of a process without API.
@@ -92,7 +94,8 @@ func (p *process) assemble(ctx context.Context) (*service.Group, string, error) 
 	face := newFront(p.listener, api.New(api.Config{
 		Store: app.Store(), Launcher: app.Engine(), Operator: app.Engine(), Remotes: app.Engine(), PublicURL: p.publicURL, Metrics: metrics,
 		DefaultTimezone: p.zone, Version: ownVersion().Version, Log: p.log,
-	}), p.log)
+	}))
+	face.bootstrap = p.bootstrap
 	members = append([]service.Member{{Name: "listener", Service: face.service()}}, members...)
 	members = append(members, service.Member{Name: "API", Service: face.door()})
 	return service.NewGroup(members...), face.url(), nil

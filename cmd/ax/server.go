@@ -36,7 +36,7 @@ func newServer(c *call) *cobra.Command {
 	databaseFlag(cmd, &f.databaseURL)
 	timezoneFlag(cmd, &f.zone)
 	flags := cmd.Flags()
-	flags.StringVar(&f.listen, "listen", defaultListen, "the address to serve at; only this machine's own, for there are no tokens yet")
+	flags.StringVar(&f.listen, "listen", defaultListen, "the address to serve at; one that other machines reach takes a token")
 	flags.BoolVar(&f.httpNodes, "http-nodes", false, "run http nodes here too")
 	flags.StringVar(&f.name, "name", "", "the name under which http nodes run here; the same over restarts, unlike any other's")
 	f.timings.add(cmd)
@@ -69,6 +69,7 @@ func (c *call) server(ctx context.Context, f serverFlags) error {
 			return err
 		}
 	}
+	p.bootstrap, _ = c.getenv("AX_BOOTSTRAP_TOKEN")
 	if p.listener, err = listen(f.listen); err != nil {
 		return err
 	}

@@ -32,10 +32,10 @@ type configFile struct {
 
 // configContext is a server as somebody uses it.
 type configContext struct {
-	Server    string `yaml:"server"`
-	Token     string `yaml:"token"`
-	Namespace string `yaml:"namespace"`
-	Output    string `yaml:"output"`
+	Server    string `yaml:"server,omitempty"`
+	Token     string `yaml:"token,omitempty"`
+	Namespace string `yaml:"namespace,omitempty"`
+	Output    string `yaml:"output,omitempty"`
 }
 
 // layer is one source of settings, as koanf wants it.

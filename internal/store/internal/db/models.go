@@ -3,3 +3,22 @@
 //   sqlc v1.31.1
 
 package db
+
+import (
+	"time"
+)
+
+type AxAudit struct {
+	ID        int64
+	At        time.Time
+	Actor     string
+	Namespace *string
+	Operation string
+	Path      string
+	Request   []byte
+	Before    []byte
+	After     []byte
+	Status    *int16
+	RequestID string
+	Address   string
+}
