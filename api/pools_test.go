@@ -141,7 +141,7 @@ func TestEverythingThatWaitsSaysForWhat(t *testing.T) {
 	b.post(ns+"/queues/default/pause", "").is(http.StatusOK)
 	require.Equal(t, api.BlockedBy{Reason: api.Paused, Message: "queue default is paused"}, blocked())
 	b.exec("UPDATE ax.runs SET held_at = now()")
-	require.Equal(t, api.BlockedBy{Reason: api.Paused, Message: "its run is held"}, blocked())
+	require.Equal(t, api.BlockedBy{Reason: api.Paused, Message: "its run is held, until it is released or canceled"}, blocked())
 	require.Equal(t, api.Paused, as[api.RunDetail](b.get(ns+"/runs/"+run.ID)).BlockedBy.Reason)
 
 	nodes := b.nodes(run.ID)

@@ -79,7 +79,7 @@ func blockedNode(n *store.LiveNode) *BlockedBy {
 	case b.Reason == RetryBackoff:
 		b.Message = fmt.Sprintf("attempt %d is due later", n.Attempt.Number)
 	case n.Held == "hold" || queued && n.RunHeld:
-		b.Reason, b.Message = Paused, "its run is held"
+		b.Reason, b.Message = Paused, "its run is held, until it is released or canceled"
 	case queued && n.QueuePaused:
 		b.Reason, b.Message = Paused, fmt.Sprintf("queue %s is paused", n.Queue)
 	case queued && !n.Served:

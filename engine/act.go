@@ -44,7 +44,8 @@ var ErrChanged = errors.New("the run has changed since the preview")
 // ErrPointless says that an act would change nothing.
 var ErrPointless = errors.New("there is nothing to do")
 
-// ErrStopping says that a run is being canceled, or has timed out and is about to end: only then can its nodes be changed.
+// ErrStopping says that a run is being canceled, or has timed out and is about to end: only then can its nodes be changed. It is not held
+// any more either.
 var ErrStopping = errors.New("the run is being stopped; try again when it has ended")
 
 // UnknownNodeError names a node that a run's version does not have.
@@ -108,6 +109,9 @@ func (r *moving) check(act *Act) (progress.Event, error) {
 		if over || !act.Cancel && r.held == act.Hold {
 			return event, ErrPointless
 		}
+		if act.Hold && !r.snap.Run.Changeable() {
+			return event, ErrStopping
+		}
 	case !r.snap.Run.Changeable():
 		return event, ErrStopping
 	case event.Rerun != nil && len(progress.Affected(r.plan.graph, &r.snap, event.Rerun)) == 0:
@@ -161,6 +165,13 @@ func (r *moving) reopens() bool {
 		}
 	}
 	return false
+}
+
+// unhold ends the hold of a run that is being stopped: its finally nodes run, and its clock goes on (S16, S33).
+func (r *moving) unhold() {
+	if r.held && !r.snap.Run.State.Terminal() && !r.snap.Run.Changeable() {
+		r.held, r.shifts = false, true
+	}
 }
 
 // shift holds back what is queued of a run that is held now, or makes due again what was held back until its release; how long it was held

@@ -121,6 +121,7 @@ func (m *movement) advance(r *moving) error {
 	if r.eval.err != nil {
 		return r.eval.err
 	}
+	r.unhold()
 	m.write(r, steps)
 	if r.shifts {
 		m.shift(r)
