@@ -25,7 +25,7 @@ type Operator interface {
 type RerunBody struct {
 	Scope string `json:"scope,omitempty" enum:"node,downstream,failed,all,failed_shards" doc:"How far it reaches: only the nodes named (and what was derived from them), with all that comes after them, everything that failed, everything, or the failed shards of the nodes named. downstream when nodes are named, else failed."`
 
-	Nodes   []string `json:"nodes,omitempty" nullable:"false" maxItems:"10000"`
+	Nodes   []string `json:"nodes,omitempty" nullable:"false" minItems:"1" maxItems:"10000"`
 	Version *int     `json:"version,omitempty" minimum:"1" maximum:"2147483647" doc:"Run with another version, which makes a new run: a run keeps its own."`
 	Reason  string   `json:"reason,omitempty" maxLength:"1000" doc:"Why, for the record."`
 	PlanToken

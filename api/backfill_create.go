@@ -17,7 +17,7 @@ import (
 // BackfillBody says what a backfill is to make.
 type BackfillBody struct {
 	Workflow  string   `json:"workflow" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"`
-	Schedules []string `json:"schedules,omitempty" nullable:"false" maxItems:"100" doc:"Names; all that the workflow has now when left out. One that was removed can be named."`
+	Schedules []string `json:"schedules,omitempty" nullable:"false" minItems:"1" maxItems:"100" doc:"Names; all that the workflow has now when left out. One that was removed can be named."`
 	From      string   `json:"from" minLength:"1" maxLength:"64" doc:"The first date, or time in the schedule's zone, or instant with an offset." example:"2026-11-01"`
 	To        string   `json:"to,omitempty" maxLength:"64" doc:"The last one, itself within; now when left out." example:"2026-11-30"`
 	Reprocess string   `json:"reprocess,omitempty" enum:"missing,failed,all" doc:"missing (when left out): instants without a run. failed: these, and those whose newest run ended without success. all: every instant."`

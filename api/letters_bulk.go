@@ -2,9 +2,12 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ax-run/ax/dag/progress"
@@ -21,7 +24,7 @@ const (
 
 // LettersBody chooses dead letters, by their ids or by a filter.
 type LettersBody struct {
-	IDs    []string      `json:"ids,omitempty" nullable:"false" maxItems:"500"`
+	IDs    []string      `json:"ids,omitempty" nullable:"false" minItems:"1" maxItems:"500"`
 	Filter *LetterFilter `json:"filter,omitempty" doc:"All open ones that fit, the newest 500 at a time."`
 	Reason string        `json:"reason,omitempty" maxLength:"1000" doc:"Why, for the record. A dismissal needs one."`
 	PlanToken
@@ -116,7 +119,7 @@ func (a *API) replayLetters(ctx context.Context, in *lettersInput) (*body[Answer
 }
 
 func (a *API) dismissLetters(ctx context.Context, in *lettersInput) (*body[Answer[LettersDone]], error) {
-	if in.Body.Reason == "" {
+	if strings.TrimSpace(in.Body.Reason) == "" {
 		return nil, invalid("body.reason", "say why they are dismissed")
 	}
 	return a.onLetters(ctx, in, "dismiss", a.dismiss)
@@ -144,6 +147,12 @@ func (a *API) onLetters(ctx context.Context, in *lettersInput, verb string, do f
 				return LettersDone{}, engine.ErrChanged
 			}
 			done, err := do(ctx, in, c)
+			if err == nil && in.Body.IDs != nil && done.Done == 0 {
+				// Somebody else was faster: then it is as if they had been answered before the call.
+				if _, err := a.choose(ctx, in.Namespace, &in.Body); err != nil {
+					return LettersDone{}, err
+				}
+			}
 			done.More = c.more
 			return done, err
 		},
@@ -151,18 +160,21 @@ func (a *API) onLetters(ctx context.Context, in *lettersInput, verb string, do f
 }
 
 func (a *API) dismiss(ctx context.Context, in *lettersInput, c chosen) (LettersDone, error) {
-	namespace, err := a.namespace(ctx, in.Namespace)
-	if err != nil {
-		return LettersDone{}, err
-	}
 	ids := make([]store.Attempt, len(c.letters))
 	for i, l := range c.letters {
 		ids[i] = l.Attempt
 	}
-	if _, err := a.Store.Dismiss(ctx, namespace, ids, actor(ctx), in.Body.Reason); err != nil {
+	open, err := a.Store.Dismiss(ctx, ids, actor(ctx), in.Body.Reason)
+	if err != nil {
 		return LettersDone{}, err
 	}
-	return results(c.letters, "dismissed", nil), nil
+	failures := make(map[string]string)
+	for _, id := range ids {
+		if !slices.ContainsFunc(open, func(o store.Attempt) bool { return o.ExecutionID() == id.ExecutionID() }) {
+			failures[id.ExecutionID()] = notOpen(id)
+		}
+	}
+	return results(c.letters, "dismissed", failures), nil
 }
 
 // rerunLetters runs the nodes again, run by run. Of a split node all the shards that failed run again.
@@ -171,61 +183,88 @@ func (a *API) rerunLetters(ctx context.Context, in *lettersInput, c chosen) (Let
 	for _, l := range c.letters {
 		w := byRun[l.Attempt.Run]
 		if w == nil {
-			w = &rerunWish{}
+			w = &rerunWish{api: a, failures: make(map[string]string)}
 			byRun[l.Attempt.Run] = w
 		}
 		w.add(l.Attempt)
 	}
-	var mu sync.Mutex
-	failures := make(map[store.RunID]string)
 	var together sync.WaitGroup
 	slots := make(chan struct{}, lettersAtOnce)
 	for run, w := range byRun {
 		slots <- struct{}{}
 		together.Go(func() {
 			defer func() { <-slots }()
-			if err := w.do(ctx, a.Operator, run, engine.Act{Actor: actor(ctx), Note: in.Body.Reason}); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				failures[run] = a.problemOf(ctx, err).Detail
-			}
+			act := engine.Act{Actor: actor(ctx), Note: in.Body.Reason}
+			w.do(ctx, run, act, engine.Rerun{Scope: progress.ScopeNode, Letters: w.whole})
+			w.do(ctx, run, act, engine.Rerun{Scope: progress.ScopeFailedShards, Letters: w.shards})
 		})
 	}
 	together.Wait()
+	failures := make(map[string]string)
+	for _, w := range byRun {
+		maps.Copy(failures, w.failures)
+	}
 	return results(c.letters, "rerun", failures), nil
 }
 
-// rerunWish is what is to run again of one run.
-type rerunWish struct{ nodes, split []string }
+// rerunWish is the dead letters of one run that are to be answered by running their nodes again: those of whole nodes and those of shards.
+type rerunWish struct {
+	api           *API
+	whole, shards []store.Attempt
+	// failures say why letters were not answered, by their ids.
+	failures map[string]string
+}
 
 func (w *rerunWish) add(a store.Attempt) {
-	list := &w.nodes
 	if a.Shard != store.WholeNode {
-		list = &w.split
+		w.shards = append(w.shards, a)
+		return
 	}
-	if !slices.Contains(*list, a.Node) {
-		*list = append(*list, a.Node)
+	w.whole = append(w.whole, a)
+}
+
+// do reruns the nodes of the letters that are open. What somebody else has answered meanwhile is left out; each turn leaves some out.
+func (w *rerunWish) do(ctx context.Context, run store.RunID, act engine.Act, rerun engine.Rerun) {
+	for len(rerun.Letters) > 0 {
+		rerun.Nodes = nodesOf(rerun.Letters)
+		act.Rerun = &rerun
+		err := w.api.Operator.Do(ctx, run, act)
+		if err == nil {
+			return
+		}
+		closed := rerun.Letters
+		var answered *engine.AnsweredError
+		if errors.As(err, &answered) {
+			closed = answered.Letters
+		}
+		for _, l := range closed {
+			w.failures[l.ExecutionID()] = notOpen(l)
+			if answered == nil {
+				w.failures[l.ExecutionID()] = w.api.problemOf(ctx, err).Detail
+			}
+		}
+		rerun.Letters = slices.DeleteFunc(slices.Clone(rerun.Letters), func(l store.Attempt) bool { return slices.Contains(closed, l) })
 	}
 }
 
-func (w *rerunWish) do(ctx context.Context, o Operator, run store.RunID, act engine.Act) error {
-	for _, r := range []engine.Rerun{{Scope: progress.ScopeNode, Nodes: w.nodes}, {Scope: progress.ScopeFailedShards, Nodes: w.split}} {
-		if len(r.Nodes) == 0 {
-			continue
-		}
-		act.Rerun = &r
-		if err := o.Do(ctx, run, act); err != nil {
-			return err
-		}
-	}
-	return nil
+func notOpen(letter store.Attempt) string {
+	return (&engine.AnsweredError{Letters: []store.Attempt{letter}}).Error()
 }
 
-func results(letters []store.Letter, good string, failures map[store.RunID]string) LettersDone {
+func nodesOf(letters []store.Attempt) (nodes []string) {
+	for _, l := range letters {
+		if !slices.Contains(nodes, l.Node) {
+			nodes = append(nodes, l.Node)
+		}
+	}
+	return nodes
+}
+
+func results(letters []store.Letter, good string, failures map[string]string) LettersDone {
 	d := LettersDone{Items: make([]LetterResult, len(letters))}
 	for i, l := range letters {
 		r := LetterResult{ID: l.Attempt.ExecutionID(), Run: l.Attempt.Run.String(), Result: good}
-		if why := failures[l.Attempt.Run]; why != "" {
+		if why := failures[r.ID]; why != "" {
 			r.Result, r.Error = "failed", why
 			d.Failed++
 		} else {

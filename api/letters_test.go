@@ -1,8 +1,14 @@
 package api_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -81,9 +87,11 @@ func TestDeadLettersAreDismissed(t *testing.T) {
 	path := ns + "/dead-letters/dismiss"
 	id := run + ":b:1"
 	for body, location := range map[string]string{
-		`{}`:                            "body.reason",
-		`{"reason": "x"}`:               "body",
-		`{"reason": "x", "ids": ["y"]}`: "body.ids[0]",
+		`{}`:                              "body.reason",
+		`{"reason": " \t", "filter": {}}`: "body.reason",
+		`{"reason": "x", "ids": []}`:      "body.ids",
+		`{"reason": "x"}`:                 "body",
+		`{"reason": "x", "ids": ["y"]}`:   "body.ids[0]",
 		`{"reason": "x", "ids": ["` + id + `"], "filter": {}}`: "body",
 	} {
 		require.Equal(t, location, l.post(path, body).problem(http.StatusUnprocessableEntity).Errors[0].Location, body)
@@ -95,4 +103,66 @@ func TestDeadLettersAreDismissed(t *testing.T) {
 	closed := l.letters("?resolved=true")[0]
 	require.Equal(t, []string{"dismissed", "user:local", "known"}, []string{closed.Resolution, closed.ResolvedBy, closed.Note})
 	require.Zero(t, as[api.LettersDone](l.post(path, `{"reason": "known", "filter": {}}`).is(http.StatusOK)).Done)
+}
+
+// TestOneDeadLetterIsAnsweredOnce lets many people answer the same dead letters at once, by their ids and by a filter: one of them does (S31).
+func TestOneDeadLetterIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	l := newLive(t)
+	l.register("brittle", brittle)
+	l.register("split", "workflow: split\nnodes: {s: {handler: fragile, shards: 3}, c: {handler: ok, needs: [s]}}")
+	path := ns + "/dead-letters/"
+	for _, verb := range []string{"replay", "dismiss"} {
+		run := l.failing("brittle").ID
+		body := fmt.Sprintf(`{"ids": ["%s:b:1"], "reason": "known"}`, run)
+		require.Equal(t, map[int]int{http.StatusOK: 1, http.StatusConflict: 5}, l.together(6, path+verb, body, nil))
+		again := l.until(run, "failed")
+		require.Equal(t, map[string]int{"replay": 2, "dismiss": 1}[verb], again.Generation)
+	}
+	l.post(path+"dismiss", `{"filter": {}, "reason": "known"}`).is(http.StatusOK)
+	split := l.failing("split").ID
+	var done atomic.Int32
+	l.together(4, path+"replay", `{"filter": {"workflow": "split"}}`, func(text string) {
+		var got api.LettersDone
+		if err := json.Unmarshal([]byte(text), &got); err != nil {
+			t.Error(err)
+		}
+		done.Add(int32(got.Done))
+		for _, i := range got.Items {
+			if i.Result == "failed" && i.Error != "there is no open dead letter "+i.ID {
+				t.Error(i.Error)
+			}
+		}
+	})
+	require.EqualValues(t, 3, done.Load())
+	require.Equal(t, 2, l.until(split, "failed").Generation)
+}
+
+// together sends the same request many times at once, and counts the answers by their status.
+func (l *live) together(n int, path, body string, read func(text string)) map[int]int {
+	l.Helper()
+	var mu sync.Mutex
+	counts := make(map[int]int)
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			got, err := http.Post(l.url+path, "application/json", strings.NewReader(body))
+			if err != nil {
+				l.Error(err)
+				return
+			}
+			text, err := io.ReadAll(got.Body)
+			if err = errors.Join(err, got.Body.Close()); err != nil {
+				l.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			counts[got.StatusCode]++
+			if read != nil {
+				read(string(text))
+			}
+		})
+	}
+	all.Wait()
+	return counts
 }

@@ -201,6 +201,7 @@ func (a *API) problemOf(ctx context.Context, err error) *Problem {
 	var params *dag.ParamError
 	var selection *engine.SelectionError
 	var node *engine.UnknownNodeError
+	var answered *engine.AnsweredError
 	var used *store.CalendarInUseError
 	var pool *store.PoolInUseError
 	var backfill *planner.BackfillError
@@ -229,6 +230,8 @@ func (a *API) problemOf(ctx context.Context, err error) *Problem {
 		return invalid("body.protocol", "%s", err)
 	case errors.Is(err, engine.ErrNoRemotes):
 		return notFound("%s", err)
+	case errors.As(err, &answered):
+		return conflict("%s", answered)
 	case errors.As(err, &pool):
 		return conflict("%s", pool)
 	case errors.As(err, &used):

@@ -21,7 +21,7 @@ type TriggerBody struct {
 	LogicalTime *time.Time `json:"logical_time,omitempty" doc:"The time the run is for; now when left out."`
 	RunAt       *time.Time `json:"run_at,omitempty" doc:"Start at this instant instead of now, however late after an outage, and after a pause."`
 	Version     *int       `json:"version,omitempty" minimum:"1" maximum:"2147483647" doc:"Another version than the newest."`
-	OnlyNodes   []string   `json:"only_nodes,omitempty" nullable:"false" maxItems:"10000" doc:"A test run: only these nodes run, the others count as succeeded."`
+	OnlyNodes   []string   `json:"only_nodes,omitempty" nullable:"false" minItems:"1" maxItems:"10000" doc:"A test run: only these nodes run, the others count as succeeded."`
 	Inputs      Outputs    `json:"inputs,omitempty" doc:"In a test run, the outputs of nodes that do not run, by name; else they have those of the newest run that succeeded."`
 }
 

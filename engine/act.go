@@ -30,6 +30,9 @@ type Act struct {
 type Rerun struct {
 	Scope progress.Scope
 	Nodes []string
+	// Letters are dead letters of the nodes that are to be answered by it: where one is not open any more, it is refused with an
+	// *AnsweredError.
+	Letters []store.Attempt
 }
 
 // Mark gives a node a state by hand.
@@ -57,7 +60,7 @@ func (e *UnknownNodeError) Error() string {
 }
 
 // Do carries an act out, all of it or nothing, and returns when it is durable. A running node that it touches is fenced
-// first. ErrChanged, ErrPointless, ErrStopping, *UnknownNodeError and store.ErrNotFound say why it was refused.
+// first. ErrChanged, ErrPointless, ErrStopping, *UnknownNodeError, *AnsweredError and store.ErrNotFound say why it was refused.
 func (e *Engine) Do(ctx context.Context, run store.RunID, act Act) error {
 	// The wish is committed first, so that those who share the run's row drain and let this through.
 	err := e.store.InTx(ctx, func(tx pgx.Tx) error {
@@ -114,6 +117,8 @@ func (r *moving) check(act *Act) (progress.Event, error) {
 		}
 	case !r.snap.Run.Changeable():
 		return event, ErrStopping
+	case act.Rerun != nil && r.answerable(act.Rerun) != nil:
+		return event, r.answerable(act.Rerun)
 	case event.Rerun != nil && len(progress.Affected(r.plan.graph, &r.snap, event.Rerun)) == 0:
 		return event, ErrPointless
 	case event.Mark != nil && r.snap.Nodes[event.Mark.Node].Reason == progress.ReasonTest:

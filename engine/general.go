@@ -67,6 +67,9 @@ func (m *movement) run(ctx context.Context, tx pgx.Tx) error {
 	if err := m.recall(ctx, tx, &locked); err != nil {
 		return err
 	}
+	if err := m.readLetters(ctx, tx); err != nil {
+		return err
+	}
 	for _, r := range m.runs {
 		if err := m.advance(r); err != nil {
 			return err

@@ -23,7 +23,9 @@ type moving struct {
 	// cancel is the wish to cancel that came with this movement; acts are what people do in it.
 	cancel *progress.Cancel
 	acts   []*finished
-	held   bool
+	// open are the dead letters that acts are to answer and that are open.
+	open []store.Attempt
+	held bool
 	// shifts means that held has just changed.
 	shifts bool
 	// wishes is how much somebody wants of it; touched means that there is anything to decide: a result that was refused is nothing.

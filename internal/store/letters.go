@@ -122,14 +122,40 @@ func (s *Store) AnswerLetters(ctx context.Context, tx pgx.Tx, run RunID, nodes [
 	return nil
 }
 
-// Dismiss resolves open dead letters without doing anything about them, and returns how many were still open.
-func (s *Store) Dismiss(ctx context.Context, namespace int64, letters []Attempt, actor, reason string) (int, error) {
-	args := append([]any{namespace, actor, reason}, attemptNumbers(letters, func(a *Attempt) *Attempt { return a })[:4]...)
-	tag, err := s.pool.Exec(ctx, `UPDATE ax.dead_letters SET resolved_at = now(), resolution = 'dismissed', resolved_by = $2, note = $3
-		WHERE namespace_id = $1 AND resolved_at IS NULL
-			AND (run_id, node, shard, generation) IN (SELECT * FROM unnest($4::bigint[], $5::text[], $6::int[], $7::int[]))`, args...)
+// lockLetters finds those of some dead letters that are open and keeps them so until the transaction ends, always in one order.
+const lockLetters = `SELECT d.run_id, d.node, d.shard, d.generation FROM ax.dead_letters d
+	JOIN unnest($1::bigint[], $2::text[], $3::int[], $4::int[]) AS t (run_id, node, shard, generation) USING (run_id, node, shard, generation)
+	WHERE d.resolved_at IS NULL ORDER BY d.run_id, d.node, d.shard, d.generation FOR UPDATE OF d`
+
+// LockLetters finds those of some dead letters that are open, and keeps them from being answered by others until the transaction ends.
+func (s *Store) LockLetters(ctx context.Context, tx pgx.Tx, letters []Attempt) ([]Attempt, error) {
+	rows, err := tx.Query(ctx, lockLetters, attemptNumbers(letters, func(a *Attempt) *Attempt { return a })[:4]...)
 	if err != nil {
-		return 0, fmt.Errorf("dismiss %d dead letters: %w", len(letters), err)
+		return nil, fmt.Errorf("lock %d dead letters: %w", len(letters), err)
 	}
-	return int(tag.RowsAffected()), nil
+	open, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (a Attempt, err error) {
+		return a, row.Scan(&a.Run, &a.Node, &a.Shard, &a.Generation)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("lock %d dead letters: %w", len(letters), err)
+	}
+	return open, nil
+}
+
+// Dismiss resolves dead letters without doing anything about them, and returns those that were still open.
+func (s *Store) Dismiss(ctx context.Context, letters []Attempt, actor, reason string) (open []Attempt, err error) {
+	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		if open, err = s.LockLetters(ctx, tx, letters); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `UPDATE ax.dead_letters d SET resolved_at = now(), resolution = 'dismissed', resolved_by = $5, note = $6
+			FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[]) AS t (run_id, node, shard, generation)
+			WHERE d.run_id = t.run_id AND d.node = t.node AND d.shard = t.shard AND d.generation = t.generation`,
+			append(attemptNumbers(open, func(a *Attempt) *Attempt { return a })[:4], actor, reason)...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("dismiss %d dead letters: %w", len(letters), err)
+	}
+	return open, nil
 }
