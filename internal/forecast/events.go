@@ -2,11 +2,11 @@ package forecast
 
 import "time"
 
-// kind orders what happens at one moment: what ends makes room before anything asks for it.
-type kind int
+// turn orders what happens at one moment: what ends makes room before anything asks for it.
+type turn int
 
 const (
-	ends kind = iota
+	ends turn = iota
 	wakes
 	fires
 )
@@ -14,9 +14,9 @@ const (
 // event is something that will happen.
 type event struct {
 	at   time.Duration
-	kind kind
+	turn turn
 	seq  int64
-	// One of these, by kind.
+	// One of these, by turn.
 	task     *task
 	resource int
 	fire     *Fire
@@ -26,8 +26,8 @@ func sooner(a, b event) bool {
 	switch {
 	case a.at != b.at:
 		return a.at < b.at
-	case a.kind != b.kind:
-		return a.kind < b.kind
+	case a.turn != b.turn:
+		return a.turn < b.turn
 	}
 	return a.seq < b.seq
 }

@@ -23,12 +23,12 @@ func node(takes float64, needs []int, uses ...Use) Node {
 
 // hour is a world from noon to one o'clock, in minutes.
 func hour(flows ...Workflow) World {
-	return World{Workflows: flows, From: noon, Until: at(60), Points: 60, MaxRuns: 1000}
+	return World{Workflows: flows, From: noon, Until: at(60), Points: 60, MaxSteps: 10_000}
 }
 
 func (w World) fire(flow int, minutes ...float64) World {
 	for _, m := range minutes {
-		w.Fires = append(w.Fires, Fire{Workflow: flow, Schedule: "s", At: at(m), Scheduled: at(m)})
+		w.Fires = append(w.Fires, Fire{Workflow: flow, Schedule: "s", At: at(m), Scheduled: at(m), Date: at(m).Format(time.TimeOnly)})
 	}
 	return w
 }
@@ -102,12 +102,11 @@ func TestRunsOfAWorkflowOverlapAsItSays(t *testing.T) {
 }
 
 func TestWhatWaitsForOthersFollowsThem(t *testing.T) {
-	minute := func(at time.Time) string { return at.Format(time.TimeOnly) }
 	flows := []Workflow{
 		{Nodes: []Node{node(5, nil)}}, {Nodes: []Node{node(7, nil)}},
-		{Nodes: []Node{node(1, nil)}, Upstream: &Upstream{Terms: []int{0, 1}, Key: minute}},
-		{Nodes: []Node{node(1, nil)}, Upstream: &Upstream{Terms: []int{0, 1}, Any: true, Key: minute}},
-		{Nodes: []Node{node(1, nil)}, Upstream: &Upstream{Terms: []int{0, 1}}},
+		{Nodes: []Node{node(1, nil)}, Upstream: &Upstream{Terms: []int{0, 1}, Match: ByInstant}},
+		{Nodes: []Node{node(1, nil)}, Upstream: &Upstream{Terms: []int{0, 1}, Any: true, Match: ByDate}},
+		{Nodes: []Node{node(1, nil)}, Upstream: &Upstream{Terms: []int{0, 1}, Match: Latest}},
 	}
 	r := Simulate(hour(flows...).fire(0, 0, 20).fire(1, 0))
 	require.Equal(t, []string{"0: 0 0 5 ends", "1: 0 0 7 ends", "3: 5 5 6 ends", "2: 7 7 8 ends", "4: 7 7 8 ends", "0: 20 20 25 ends",
@@ -148,7 +147,7 @@ func TestAStretchDoesNotBeginEmptyAndEndsWithWhatItBegan(t *testing.T) {
 	require.Equal(t, []string{"0: -6 -6 4 ends", "0: -5 -5 14 ends", "0: 55 55 65 ends"}, lives(r))
 	require.Equal(t, minutes(14+5), r.Loads[0].Busy)
 	require.Equal(t, at(0), r.Collisions[0].From)
-	w.MaxRuns = 2
+	w.MaxSteps = 5
 	require.True(t, Simulate(w).Full)
 	require.False(t, r.Full)
 }

@@ -60,7 +60,7 @@ func (h *house) blocker(l *line) int {
 		if r.Every > 0 && r.due() > h.now {
 			if !r.woken {
 				r.woken = true
-				h.push(event{at: r.due(), kind: wakes, resource: u.Resource})
+				h.push(event{at: r.due(), turn: wakes, resource: u.Resource})
 			}
 			return u.Resource
 		}

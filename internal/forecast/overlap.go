@@ -1,8 +1,10 @@
 package forecast
 
+import "time"
+
 // fire creates a run, which starts, waits, or is refused, as its workflow says (S22).
 func (h *house) fire(f *Fire) {
-	if len(h.runs) >= h.world.MaxRuns {
+	if h.budget--; h.budget < 0 {
 		h.full = true
 		return
 	}
@@ -39,6 +41,7 @@ func (h *house) leave(r *run, why Outcome) {
 // begin starts a run.
 func (h *house) begin(r *run) {
 	w := &h.world.Workflows[r.Workflow]
+	h.budget -= h.plans[r.Workflow].steps
 	h.flows[r.Workflow].running = append(h.flows[r.Workflow].running, r)
 	r.Started = h.world.From.Add(h.now)
 	r.left, r.steps = len(w.Nodes), make([]step, len(w.Nodes))
@@ -102,21 +105,24 @@ func (h *house) over(r *run) {
 	}
 	next := *r.fire
 	next.At = h.world.From.Add(h.now + r.fire.Delay)
-	next.Scheduled = next.At
-	h.push(event{at: h.now + r.fire.Delay, kind: fires, fire: &next})
+	next.Scheduled, next.Date = next.At, next.At.In(r.fire.At.Location()).Format(time.DateOnly)
+	h.push(event{at: h.now + r.fire.Delay, turn: fires, fire: &next})
 }
 
 // complete tells workflows that wait for this one (S12).
 func (h *house) complete(r *run) {
 	for _, place := range h.flows[r.Workflow].downstream {
 		up := h.world.Workflows[place].Upstream
-		fire := &Fire{Workflow: place, At: h.world.From.Add(h.now), Scheduled: r.Scheduled}
+		fire := &Fire{Workflow: place, At: h.world.From.Add(h.now), Scheduled: r.Scheduled, Date: r.fire.Date}
 		key := ""
-		if up.Key != nil {
-			key = up.Key(r.Scheduled)
+		switch up.Match {
+		case ByDate:
+			key = r.fire.Date
+		case ByInstant:
+			key = r.Scheduled.UTC().Format(time.RFC3339Nano)
 		}
 		if h.met(place, key, r.Workflow) {
-			h.push(event{at: h.now, kind: fires, fire: fire})
+			h.push(event{at: h.now, turn: fires, fire: fire})
 		}
 	}
 }
@@ -131,8 +137,7 @@ func (h *house) met(place int, key string, by int) bool {
 	}
 	before := up.satisfied(set)
 	set[by] = true
-	// Without a key every completion counts once all are there.
-	return up.satisfied(set) && (!before || up.Key == nil)
+	return up.satisfied(set) && (!before || up.Match == Latest)
 }
 
 func (u *Upstream) satisfied(set map[int]bool) bool {

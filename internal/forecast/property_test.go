@@ -12,7 +12,7 @@ import (
 
 // anyWorld is a small world with everything in it. Each workflow fires once, so that its nodes can be told apart.
 func anyWorld(t *rapid.T) World {
-	w := World{From: noon, Until: at(600), Points: rapid.IntRange(1, 50).Draw(t, "points"), MaxRuns: 1000}
+	w := World{From: noon, Until: at(600), Points: rapid.IntRange(1, 50).Draw(t, "points"), MaxSteps: 10_000}
 	for i := range rapid.IntRange(0, 4).Draw(t, "resources") {
 		w.Resources = append(w.Resources, Resource{Name: fmt.Sprint(i), Capacity: rapid.SampledFrom([]int{0, 1, 2, 5, Unlimited}).Draw(t, "capacity"),
 			Every: rapid.SampledFrom([]time.Duration{0, 0, 0, minutes(0.5)}).Draw(t, "every"), Burst: rapid.IntRange(0, 3).Draw(t, "burst")})

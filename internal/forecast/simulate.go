@@ -30,12 +30,15 @@ type house struct {
 	lines     map[string]*line
 	runs      []*run
 	full      bool
-	record    *record
-	plans     []plan
+	// budget is how many more steps may be simulated.
+	budget int
+	record *record
+	plans  []plan
 }
 
 // plan is what does not change of a workflow's runs.
 type plan struct {
+	steps    int // copies counted apart
 	children [][]int
 	lines    []*line
 }
@@ -81,6 +84,7 @@ type task struct {
 
 func newHouse(w *World, takes func(*Node) time.Duration) *house {
 	h := &house{events: heap[event]{less: sooner}, world: w, takes: takes, until: w.Until.Sub(w.From), lines: make(map[string]*line), flows: make([]flow, len(w.Workflows))}
+	h.budget = w.MaxSteps
 	h.resources = make([]resource, len(w.Resources))
 	for i := range h.resources {
 		h.resources[i] = resource{Resource: w.Resources[i]}
@@ -97,7 +101,7 @@ func newHouse(w *World, takes func(*Node) time.Duration) *house {
 		}
 	}
 	for i, f := range w.Fires {
-		h.push(event{at: f.At.Sub(w.From), kind: fires, fire: &w.Fires[i]})
+		h.push(event{at: f.At.Sub(w.From), turn: fires, fire: &w.Fires[i]})
 	}
 	return h
 }
@@ -109,6 +113,7 @@ func (h *house) plan(w *Workflow) plan {
 			p.children[parent] = append(p.children[parent], i)
 		}
 		p.lines[i] = h.lineOf(w.Nodes[i].Uses)
+		p.steps += max(w.Nodes[i].Copies, 1)
 	}
 	return p
 }
@@ -125,7 +130,7 @@ func (h *house) run() {
 func (h *house) step() {
 	e := h.events.pop()
 	h.now = e.at
-	switch e.kind {
+	switch e.turn {
 	case ends:
 		h.end(e.task)
 	case wakes:
@@ -160,7 +165,7 @@ func (h *house) start(t *task) {
 		}
 	}
 	h.take(t)
-	h.push(event{at: h.now + max(h.takes(n), 0), kind: ends, task: t})
+	h.push(event{at: h.now + max(h.takes(n), 0), turn: ends, task: t})
 }
 
 // end lets a task's children follow.

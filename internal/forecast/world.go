@@ -23,8 +23,8 @@ type World struct {
 	// From and Until bound what is told of. Fires before From are simulated too, so that the stretch does not begin with an empty house; at and
 	// after Until nothing new starts, and what runs is followed to its end.
 	From, Until time.Time
-	// MaxRuns bounds how many runs are simulated; beyond it the Result is Full.
-	MaxRuns int
+	// MaxSteps bounds how many nodes are simulated, copies counted apart, and a run that comes to nothing as one; beyond it the Result is Full.
+	MaxSteps int
 	// Points is into how many equal parts the stretch is divided to tell of load.
 	Points int
 }
@@ -75,8 +75,18 @@ type Node struct {
 // Use is a share of a resource, which a node holds while it runs.
 type Use struct{ Resource, Weight int }
 
+// Kind tells pools from queues.
+type Kind string
+
+// The kinds.
+const (
+	PoolKind  Kind = "pool"
+	QueueKind Kind = "queue"
+)
+
 // Resource is a pool or a queue.
 type Resource struct {
+	Kind Kind
 	Name string
 	// Capacity is the weight that may be in use at once: Unlimited, or 0 for one that is paused or that nobody serves.
 	Capacity int
@@ -90,9 +100,18 @@ type Upstream struct {
 	// Terms are their places. Any is satisfied by each of them, otherwise all are needed.
 	Terms []int
 	Any   bool
-	// Key tells which runs belong together by the instants they are for; nil is all.
-	Key func(scheduled time.Time) string
+	Match Match
 }
+
+// Match says which completions belong together.
+type Match int
+
+// The matches of S12.
+const (
+	ByDate Match = iota
+	ByInstant
+	Latest // all of them: each completion counts once all are present
+)
 
 // Fire is a run that will be started.
 type Fire struct {
@@ -102,6 +121,8 @@ type Fire struct {
 	Schedule string
 	// At is when it starts, Scheduled the instant it is for (S11).
 	At, Scheduled time.Time
+	// Date is the run's logical date.
+	Date string
 	// Delay, for a schedule of a fixed delay, is how long after the end of the run the next one starts.
 	Delay time.Duration
 }
