@@ -56,7 +56,9 @@ type API struct {
 	mux     *http.ServeMux
 	graphs  *graphs
 	tokens  tokenCache
-	ready   readiness
+	// foretelling holds a token while a forecast is simulated.
+	foretelling chan struct{}
+	ready       readiness
 	// closing ends the streams that would keep the server from shutting down.
 	closing context.Context
 	close   context.CancelFunc
@@ -78,7 +80,7 @@ func New(cfg Config) *API {
 	if cfg.DefaultTimezone == "" {
 		cfg.DefaultTimezone = dag.DefaultTimezone
 	}
-	a := &API{Config: cfg, log: cfg.Log, graphs: newGraphs(cfg.Store)}
+	a := &API{Config: cfg, log: cfg.Log, graphs: newGraphs(cfg.Store), foretelling: make(chan struct{}, 1)}
 	a.closing, a.close = context.WithCancel(context.Background())
 	a.mux = http.NewServeMux()
 	a.huma = humago.New(a.mux, a.humaConfig())
@@ -131,6 +133,7 @@ func (a *API) routes() {
 	}
 	a.remoteRoutes()
 	a.whyRoutes()
+	a.forecastRoutes()
 }
 
 // requestTime bounds what a request may take of the database, streams excepted.

@@ -48,7 +48,7 @@ func verbs() []group {
 	return []group{
 		{"serve", "Serve:", []func(*call) *cobra.Command{newDev, newServer, newWorker, newMigrate, newDoctor, newBench}},
 		{"define", "Define:", []func(*call) *cobra.Command{newValidate, newApply, newDiff, newCron, newImport}},
-		{"run", "Run and look:", []func(*call) *cobra.Command{newTrigger, newWorkflows, newRuns, newRun, newLogs, newFires, newWhy, newCancel, newPause, newResume}},
+		{"run", "Run and look:", []func(*call) *cobra.Command{newTrigger, newWorkflows, newRuns, newRun, newLogs, newFires, newWhy, newForecast, newCancel, newPause, newResume}},
 		{"hand", "Set right by hand:", []func(*call) *cobra.Command{newRerun, newReplay, newMark, newApprove, newHold, newRelease, newDeadLetters, newBackfill}},
 		{"other", "Other:", []func(*call) *cobra.Command{newVersion}},
 		{"who", "Who may do what:", []func(*call) *cobra.Command{newLogin, newContext, newTokens, newNamespaces, newAudit}},
