@@ -84,7 +84,7 @@ func New(cfg Config) *API {
 	a.closing, a.close = context.WithCancel(context.Background())
 	a.mux = http.NewServeMux()
 	a.huma = humago.New(a.mux, a.humaConfig())
-	a.huma.UseMiddleware(a.signIn, a.readBody, a.audited)
+	a.huma.UseMiddleware(a.signIn, a.readBody, a.audited, a.once)
 	a.routes()
 	a.plainRoutes(a.mux)
 	a.handler = a.guarded(a.mux)
@@ -148,6 +148,7 @@ func handle[I, O any](a *API, op huma.Operation, doc string, do func(context.Con
 func handleFor[I, O any](a *API, most time.Duration, op huma.Operation, doc string, do func(context.Context, *I) (*O, error)) {
 	op.Summary = doc
 	op.MaxBodyBytes = -1 // readBody holds the limit
+	describeKey(&op)
 	a.describeErrors(&op)
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		ctx, cancel := context.WithTimeout(ctx, most)

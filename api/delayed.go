@@ -100,7 +100,10 @@ func (a *API) delay(ctx context.Context, in *triggerInput, w store.WorkflowRow, 
 		ids, err = a.Store.AddDelayed(ctx, tx, []store.DelayedRun{{
 			Namespace: namespace, Workflow: w.ID, Version: named, Params: given, RunAt: *in.Body.RunAt, ScheduledAt: t.ScheduledAt, LogicalDate: t.LogicalDate, Actor: t.Actor,
 		}})
-		return err
+		if err != nil {
+			return err
+		}
+		return a.noteKey(ctx, tx, runPath(in.Namespace, ids[0].String()))
 	})
 	if err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func (a *API) trigger(ctx context.Context, in *triggerInput) (*triggerOutput, er
 	if in.Body.RunAt != nil {
 		return a.delay(ctx, in, w, t)
 	}
-	run, err := a.launch(ctx, w, t)
+	run, err := a.launch(ctx, in.OfWorkflow, w, t)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,11 @@ func (a *API) trigger(ctx context.Context, in *triggerInput) (*triggerOutput, er
 }
 
 func triggered(in *triggerInput, status int, d RunDetail) *triggerOutput {
-	return &triggerOutput{Status: status, Location: prefix + "/namespaces/" + in.Namespace + "/runs/" + d.ID, Body: d}
+	return &triggerOutput{Status: status, Location: runPath(in.Namespace, d.ID), Body: d}
+}
+
+func runPath(namespace, run string) string {
+	return prefix + "/namespaces/" + namespace + "/runs/" + run
 }
 
 // check refuses what cannot go together.
@@ -167,7 +171,7 @@ func (a *API) logicalTime(ctx context.Context, given *time.Time) (time.Time, err
 }
 
 // launch starts the run, or says why it may not.
-func (a *API) launch(ctx context.Context, w store.WorkflowRow, t store.Trigger) (store.RunID, error) {
+func (a *API) launch(ctx context.Context, in OfWorkflow, w store.WorkflowRow, t store.Trigger) (store.RunID, error) {
 	var launched store.Launched
 	err := a.Store.InTx(ctx, func(tx pgx.Tx) error {
 		got, err := a.Launcher.Launch(ctx, tx, []store.Trigger{t})
@@ -177,6 +181,9 @@ func (a *API) launch(ctx context.Context, w store.WorkflowRow, t store.Trigger) 
 		if err == nil {
 			launched = got[0]
 			err = launched.Err
+		}
+		if err == nil && launched.Refused == "" {
+			err = a.noteKey(ctx, tx, runPath(in.Namespace, launched.Run.String()))
 		}
 		return err
 	})
