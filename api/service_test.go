@@ -73,6 +73,12 @@ func TestMetrics(t *testing.T) {
 	m.NodeRunEnded(progress.Succeeded, time.Second)
 	m.Transition(7, time.Millisecond)
 	m.ClockSkew(250 * time.Millisecond)
+	m.Found("left_job", true)
+	m.Found("no_deadline", false)
+	found := []store.Finding{{Kind: "no_deadline", Subject: "r", Detail: "it is running and has no deadline", State: store.FindingOpen}, {Kind: "left_job", Subject: "r"}}
+	_, err := b.store.Suspect(t.Context(), found, time.Hour)
+	require.NoError(t, err)
+	require.NoError(t, b.store.SettleFindings(t.Context(), found[:1]))
 	text := b.get("/metrics").is(http.StatusOK).text
 	for _, want := range []string{
 		`ax_fires_total{result="fired"} 1`, `ax_fires_total{result="skipped"} 3`, "ax_fire_delay_seconds_count 1", `ax_runs_total{state="failed"} 1`,
@@ -80,9 +86,11 @@ func TestMetrics(t *testing.T) {
 		"ax_transition_batch_size_sum 7", "ax_transition_seconds_count 1", "ax_clock_skew_seconds 0.25",
 		`ax_queue_depth{queue="default"} 1`, `ax_waiting{reason="no_matching_worker"} 1`, `ax_waiting{reason="retry_backoff"} 1`,
 		`ax_waiting{reason="queued_max_active"} 0`, `ax_workers{state="online"} 1`, "ax_dead_letters 0", `ax_db_connections{state="max"}`,
+		`ax_findings{kind="no_deadline"} 1`, `ax_findings_total{kind="left_job",state="repaired"} 1`, `ax_findings_total{kind="no_deadline",state="open"} 1`,
 	} {
 		require.Contains(t, text, want)
 	}
+	require.NotContains(t, text, `ax_findings{kind="left_job"}`, "a suspicion is none")
 }
 
 func TestUnknownRoutes(t *testing.T) {

@@ -25,7 +25,6 @@ func (e *Engine) moveGeneral(ctx context.Context, batch []*finished) error {
 	for _, f := range m.moved {
 		f.reply = reply{err: f.refused}
 	}
-	e.sweepJoins(ctx, m.swept)
 	m.observe()
 	return nil
 }
@@ -46,8 +45,6 @@ type movement struct {
 	// probes are the oddities of runs that are looked at for what must not be; discards are live rows that belong to nothing.
 	probes   map[store.RunID]*probe
 	discards []store.Taken
-	// swept are runs that have ended and whose join counters were left behind.
-	swept []store.RunID
 }
 
 func (m *movement) run(ctx context.Context, tx pgx.Tx) error {

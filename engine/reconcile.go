@@ -156,8 +156,11 @@ func (c *reconciler) lookAt(ctx context.Context, runs []store.RunID) (found []st
 	return found, nil
 }
 
-// read reads runs back from one snapshot and finds their troubles.
+// read reads runs back from one snapshot and finds their troubles. That join counters outlive their run is none: a process died before it
+// had swept.
 func (c *reconciler) read(ctx context.Context, runs []store.RunID) (found []store.Finding, err error) {
+	var ended []store.RunID
+	defer func() { c.engine.sweepJoins(ctx, ended) }()
 	err = c.engine.store.InSnapshot(ctx, func(tx pgx.Tx) error {
 		locked, err := c.engine.store.LookAt(ctx, tx, runs)
 		if err != nil {
@@ -179,6 +182,9 @@ func (c *reconciler) read(ctx context.Context, runs []store.RunID) (found []stor
 			}
 			for _, t := range troubles {
 				found = append(found, t.Finding)
+			}
+			if r.row.State.Terminal() && len(r.probe.counters) > 0 {
+				ended = append(ended, r.row.ID)
 			}
 		}
 		found = append(found, left...)

@@ -157,7 +157,7 @@ func TestDamageIsRepaired(t *testing.T) {
 		"a split is undecided":           {"nodes: {a: {handler: ok, shards: 2}}", "WITH d AS (DELETE FROM ax.node_runs WHERE run_id = $1 AND shard = -1) UPDATE ax.runs SET state = 'running', deadline_at = now() + interval '1 hour' WHERE id = $1", []string{"undecided repaired"}, "succeeded"},
 		"an arrival too many":            {"nodes: {a: {handler: ok}, b: {handler: hang}, c: {handler: ok, needs: [a, b]}}", "UPDATE ax.node_joins SET arrived = 2 WHERE run_id = $1 AND node = 'c'", []string{"wrong_count repaired"}, "running"},
 		"a counter is gone":              {"nodes: {a: {handler: ok}, b: {handler: hang}, c: {handler: ok, needs: [a, b]}}", "DELETE FROM ax.node_joins WHERE run_id = $1", []string{"wrong_count repaired"}, "running"},
-		"counters of an ended run":       {"nodes: {a: {handler: bad}}", "INSERT INTO ax.node_joins VALUES ($1, 'a', 1)", []string{"left_rows repaired"}, "failed"},
+		"counters of an ended run":       {"nodes: {a: {handler: bad}}", "INSERT INTO ax.node_joins VALUES ($1, 'a', 1)", nil, "failed"},
 		"a wish for a run of nobody":     {"nodes: {a: {handler: ok}}", "INSERT INTO ax.run_intents (run_id, kind, actor, created_at) SELECT $1::bigint - $1::bigint + 42, 'act', 'user:test', now() - interval '1 hour'", []string{"left_rows repaired"}, "succeeded"},
 		"rows of a run that is gone":     {"nodes: {a: {handler: rare}}", "DELETE FROM ax.runs WHERE id = $1", []string{"left_rows repaired"}, ""},
 		"a slot of nobody":               {"nodes: {a: {handler: ok}}", "INSERT INTO ax.slots (namespace_id, pool, run_id, node, shard, generation, attempt, weight) VALUES (1, 'p', $1, 'a', -1, 1, 1, 1)", []string{"stray_slots repaired"}, "succeeded"},
@@ -347,7 +347,7 @@ func (b *bed) suspect() (found func() []store.Finding) {
 				return
 			}
 			for _, f := range some {
-				if f.Kind != findingQueued && f.Kind != findingLeftRows {
+				if f.Kind != findingQueued {
 					all = append(all, f)
 				}
 			}

@@ -17,7 +17,7 @@ const (
 	findingLeftLive = "left_live"
 	// findingLeftJob: River keeps a job whose result is stored.
 	findingLeftJob = "left_job"
-	// findingLeftRows: rows of a run that does not exist, or counters of one that has ended.
+	// findingLeftRows: rows of a run that does not exist.
 	findingLeftRows = "left_rows"
 	// findingCount: the join counters of a clean run are not what has arrived.
 	findingCount = "wrong_count"
@@ -173,7 +173,7 @@ func (r *moving) lookAtChildren() {
 	}
 }
 
-// lookAtEnd finds nodes that have not ended with their run (I7), and counters that serve no more.
+// lookAtEnd finds nodes that have not ended with their run (I7).
 func (r *moving) lookAtEnd() {
 	for i := range r.snap.Nodes {
 		if n := &r.snap.Nodes[i]; !n.State.Terminal() {
@@ -181,10 +181,4 @@ func (r *moving) lookAtEnd() {
 			r.probe.add(runTrouble(findingEarly, r.row.ID, fmt.Sprintf("it has %s, and node %s is %s", r.row.State, name, n.State), nil))
 			break
 		}
-	}
-	if len(r.probe.counters) > 0 {
-		r.probe.add(runTrouble(findingLeftRows, r.row.ID, "its join counters were left behind", func(m *movement, r *moving) {
-			m.swept = append(m.swept, r.row.ID)
-		}))
-	}
-}
+	}}

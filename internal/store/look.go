@@ -97,7 +97,7 @@ func (s *Store) Discard(ctx context.Context, tx pgx.Tx, rows []Taken) error {
 	return nil
 }
 
-// ForgetRuns removes what is left of those runs that do not exist, and the counters of those that have ended.
+// ForgetRuns removes what is left of those runs that do not exist.
 func (s *Store) ForgetRuns(ctx context.Context, runs []RunID) error {
 	if _, err := s.pool.Exec(ctx, moves["forget"], ids(runs)); err != nil {
 		return fmt.Errorf("forget what is left of %d runs: %w", len(runs), err)

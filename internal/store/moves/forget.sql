@@ -1,4 +1,4 @@
--- Removes what is left of runs that do not exist, and the join counters of such as have ended; says of how many.
+-- Removes what is left of those of some runs that do not exist; says of how many.
 WITH gone AS (
     SELECT t.id FROM unnest($1::bigint[]) t (id) WHERE NOT EXISTS (SELECT FROM ax.runs r WHERE r.id = t.id)
 ), job AS (
@@ -10,8 +10,6 @@ WITH gone AS (
 ), held AS (DELETE FROM ax.held h USING gone WHERE h.run_id = gone.id
 ), wish AS (DELETE FROM ax.run_intents i USING gone WHERE i.run_id = gone.id
 ), slot AS (DELETE FROM ax.slots s USING gone WHERE s.run_id = gone.id
-), over AS (
-    DELETE FROM ax.node_joins j USING unnest($1::bigint[]) t (id) WHERE j.run_id = t.id
-      AND NOT EXISTS (SELECT FROM ax.runs r WHERE r.id = t.id AND r.state IN ('queued', 'running'))
+), joins AS (DELETE FROM ax.node_joins j USING gone WHERE j.run_id = gone.id
 )
 SELECT count(*) FROM gone
