@@ -60,7 +60,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		{"queue slow", healthWarn, `INSERT INTO ax_river.river_job (args, kind, max_attempts, queue, scheduled_at) SELECT '""', 'go:f', 1, 'q' || id, now() - interval '30 minutes' FROM ax.queues WHERE name = 'slow'`, "1 node run waits for a free place"},
 		{"queue off", healthWarn, `WITH p AS (UPDATE ax.queues SET paused_at = now() WHERE name = 'off' RETURNING id) INSERT INTO ax_river.river_job (args, kind, max_attempts, queue) SELECT '""', 'go:f', 1, 'q' || id FROM p`, "it is paused, and 1 node run waits"},
 		{"queue lonely", healthWarn, "INSERT INTO ax.held (run_id, node, shard, generation, attempt, kind, state, queue, job_kind, priority) SELECT 2, 'a', -1, 1, 1, 'worker', 'waiting', 'q' || id || '-7', 'go:rare', 2 FROM ax.queues WHERE name = 'lonely'", "waits for a worker that takes handler rare"},
-		{"findings", healthWarn, "INSERT INTO ax.findings (kind, subject, detail, state) VALUES ('left_job', 'x', 'y', 'repaired')", "1 thing that must not be was set right"},
+		{"findings", healthWarn, "INSERT INTO ax.findings (kind, subject, detail, state) VALUES ('left_job', 'x', 'y', 'repaired')", "set right in the last week: left_job of x"},
 		{"finding", healthFail, "INSERT INTO ax.findings (kind, subject, run_id, detail, state) VALUES ('no_deadline', '1', 1, 'it is running and has no deadline', 'open')", "ax run 0000000000002"},
 		{"partitions", healthWarn, "DO $$ BEGIN EXECUTE 'DROP TABLE ax.logs_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 month', 'YYYY_MM'); END $$", "ax.logs_"},
 		{"migrations", healthFail, "DELETE FROM ax.goose_db_version WHERE version_id = (SELECT max(version_id) FROM ax.goose_db_version)", "run `ax migrate`"},

@@ -135,11 +135,11 @@ func (d *doctor) findings(ctx context.Context) ([]checkView, error) {
 		return nil, err
 	}
 	var checks []checkView
-	repaired := 0
+	var repaired []string
 	for i, f := range all {
 		switch {
 		case f.State == store.FindingRepaired:
-			repaired++
+			repaired = append(repaired, f.Kind+" of "+f.Subject)
 		case i == toldFindings:
 			checks = append(checks, checkView{"finding", healthFail, "there are more findings", "see to those above first"})
 		default:
@@ -147,13 +147,25 @@ func (d *doctor) findings(ctx context.Context) ([]checkView, error) {
 		}
 	}
 	switch {
-	case repaired > 0:
-		checks = append(checks, checkView{"findings", healthWarn, fmt.Sprintf("%s that must not be was set right in the last week", counted(repaired, "thing")),
-			"see the server's log for which, and who changes these tables or restores old copies of them"})
+	case len(repaired) > 0:
+		checks = append(checks, checkView{"findings", healthWarn, repairedText(repaired), "see who changes these tables or restores old copies of them"})
 	case len(checks) == 0:
 		checks = append(checks, checkView{"findings", healthOK, "there is nothing that must not be", ""})
 	}
 	return checks, nil
+}
+
+// repairedText names the first of what was set right; the newest come first.
+func repairedText(names []string) string {
+	const told = 3
+	text := "set right in the last week: " + strings.Join(names[:min(len(names), told)], ", ")
+	switch {
+	case len(names) > toldFindings-told:
+		text += " and many more"
+	case len(names) > told:
+		text += fmt.Sprintf(" and %d more", len(names)-told)
+	}
+	return text
 }
 
 func findingAdvice(f store.Finding) string {
