@@ -105,7 +105,7 @@ func (a *API) backfilling(ctx context.Context, in *createBackfillInput) (planner
 // noneWords say why nothing is made of an instant.
 var noneWords = map[string]string{
 	planner.NoneHasRun: "have a run", planner.NoneActive: "have a run that goes on", planner.NoneCalendar: "are excluded by a calendar",
-	planner.NoneExpired: "had a run that is not kept any more",
+	planner.NoneExpired: "had a run that is not kept any more, or are from before the ledger begins",
 }
 
 // backfillPlan puts a preview into words.

@@ -27,6 +27,12 @@ type Fire struct {
 	scheduleID int64
 }
 
+// FirePage is a page of the ledger.
+type FirePage struct {
+	Page[Fire]
+	PrunedUntil *time.Time `json:"pruned_until,omitempty" doc:"What is asked for reaches back behind this instant, up to which the ledger is not kept any more."`
+}
+
 type listFiresInput struct {
 	OfWorkflow
 	PageInput
@@ -44,7 +50,7 @@ func (a *API) fireRoutes() {
 		"List the fires of a workflow's schedules, newest first, with those to come", a.listFires)
 }
 
-func (a *API) listFires(ctx context.Context, in *listFiresInput) (*body[Page[Fire]], error) {
+func (a *API) listFires(ctx context.Context, in *listFiresInput) (*body[FirePage], error) {
 	w, err := a.workflow(ctx, in.OfWorkflow)
 	if err != nil {
 		return nil, err
@@ -77,9 +83,18 @@ func (a *API) listFires(ctx context.Context, in *listFiresInput) (*body[Page[Fir
 	if err := setZones(fires, schedules); err != nil {
 		return nil, err
 	}
-	return answerOf(paged(fires, in.Limit, func(f Fire) Fire { return f }, func(f Fire) store.FireMark {
+	page, err := paged(fires, in.Limit, func(f Fire) Fire { return f }, func(f Fire) store.FireMark {
 		return store.FireMark{At: f.ScheduledAt, Schedule: f.scheduleID, Kind: f.Kind}
-	}))
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := FirePage{Page: page}
+	pruned, err := a.Store.LedgerPruned(ctx, w.ID)
+	if pruned != nil && page.NextCursor == "" && in.From.Before(*pruned) {
+		out.PrunedUntil = utcOr(pruned)
+	}
+	return answerOf(out, err)
 }
 
 // setZones tells the zone of each fire's schedule.

@@ -84,6 +84,22 @@ func TestFiresTellWhatBecameOfEachAndWhatIsToCome(t *testing.T) {
 	b.get(ns + "/workflows/none/fires").problem(http.StatusNotFound)
 }
 
+// What is asked for may reach back behind the beginning of the ledger, which the last page says.
+func TestFiresTellWhereTheLedgerBegins(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.register("hourly", hourly)
+	path := ns + "/workflows/hourly/fires"
+	require.Nil(t, as[api.FirePage](b.get(path).is(http.StatusOK)).PrunedUntil)
+	b.exec("INSERT INTO ax.ledger_starts SELECT id, '2026-08-01T00:00:00Z' FROM ax.schedules WHERE name = 'a'")
+	b.exec("INSERT INTO ax.fires (schedule_id, scheduled_at, result) SELECT id, at, 'fired' FROM ax.schedules, generate_series('2026-09-01'::timestamptz, '2026-09-03', '1 day') at WHERE name = 'a'")
+	first := as[api.FirePage](b.get(path + "?limit=2").is(http.StatusOK))
+	require.Nil(t, first.PrunedUntil)
+	last := as[api.FirePage](b.get(path + "?limit=2&cursor=" + first.NextCursor).is(http.StatusOK))
+	require.Equal(t, "2026-08-01T00:00:00Z", last.PrunedUntil.Format(time.RFC3339))
+	require.Nil(t, as[api.FirePage](b.get(path+"?from=2026-08-02T00:00:00Z").is(http.StatusOK)).PrunedUntil)
+}
+
 func TestPauseAndResume(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

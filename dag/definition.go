@@ -52,7 +52,7 @@ type Defaults struct {
 	Queue        string   `json:"queue,omitempty"`
 }
 
-// Retention says how long finished runs and their logs are kept.
+// Retention says how long finished runs and their logs are kept, and the ledger of fires as long as runs.
 type Retention struct {
 	Runs Duration `json:"runs,omitempty"`
 	Logs Duration `json:"logs,omitempty"`

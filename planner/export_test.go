@@ -55,3 +55,13 @@ func Walked(history []store.SpecRow, line store.BackfillLine, newest bool, n int
 		w.pass(slots)
 	}
 }
+
+// Prune makes steps of pruning until a round is over, and says how many.
+func Prune(ctx context.Context, p *Planner) (steps int, err error) {
+	for {
+		sleep, err := p.prune(ctx)
+		if steps++; err != nil || sleep == pruneEvery {
+			return steps, err
+		}
+	}
+}

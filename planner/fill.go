@@ -26,6 +26,8 @@ type slot struct {
 	at       time.Time
 	era      *era
 	previous *time.Time
+	// forgotten says that the ledger is not kept so far back: what is not in it may have been.
+	forgotten bool
 }
 
 // trigger asks for the slot's run, with the schedule's params then.

@@ -70,6 +70,8 @@ type Planner struct {
 	completions *service.Loop
 	// backfills makes their runs.
 	backfills *service.Loop
+	// pruning is how far it is; one loop touches it.
+	pruning pruning
 }
 
 // New makes a planner that does not run yet.
@@ -90,6 +92,7 @@ func New(c Config) *Planner {
 		{Name: "planner's completions", Service: p.completions},
 		{Name: "planner's backfills", Service: p.backfills},
 		{Name: "planner's sweep", Service: p.loop("planner's sweep", p.sweep)},
+		{Name: "planner's pruning", Service: p.loop("planner's pruning", p.prune)},
 		{Name: "planner's listener", Service: listener},
 	}
 	if c.Prepare != nil {

@@ -123,6 +123,9 @@ func (r *registration) setCurrent(ctx context.Context, version int64, def *dag.D
 			current.MaxQueued = new(int32(c.MaxQueued))
 		}
 	}
+	if def.Retention != nil {
+		current.Keep = time.Duration(def.Retention.Runs)
+	}
 	if err := r.store.SetCurrent(ctx, r.tx, current); err != nil {
 		return err
 	}

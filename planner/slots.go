@@ -30,7 +30,7 @@ const (
 	NoneActive = "active"
 	// NoneCalendar is a date that the schedule's calendars exclude.
 	NoneCalendar = "calendar"
-	// NoneExpired had a run that is not kept any more.
+	// NoneExpired had a run that is not kept any more, or may have had one before the ledger begins.
 	NoneExpired = "expired"
 )
 
@@ -48,6 +48,8 @@ func weigh(reprocess string, s slot, f store.SlotFact) weighed {
 	switch {
 	case s.era == nil || s.era.line.excludes(s.at):
 		w.why = NoneCalendar
+	case s.forgotten && f.Result == "" && reprocess != store.ReprocessAll:
+		w.why = NoneExpired
 	case f.Filled == 0:
 		w.verdict = VerdictRun
 	case f.Run == 0:

@@ -20,7 +20,8 @@ type walk struct {
 // walkLine is one schedule's part; its row says how far the walk is.
 type walkLine struct {
 	*store.BackfillLine
-	eras eras
+	eras   eras
+	ledger store.LedgerSpan
 }
 
 // newWalk reads what the schedules of some lines were and are. Calendars are those of today.
@@ -35,7 +36,11 @@ func newWalk(ctx context.Context, s *store.Store, tx pgx.Tx, b *store.Backfill) 
 		if err != nil {
 			return nil, err
 		}
-		line := &walkLine{BackfillLine: &b.Lines[i], eras: newEras(history, b.Workflow, calendars)}
+		ledger, err := s.LedgerSpan(ctx, tx, b.Lines[i].Schedule)
+		if err != nil {
+			return nil, err
+		}
+		line := &walkLine{ledger: ledger, BackfillLine: &b.Lines[i], eras: newEras(history, b.Workflow, calendars)}
 		line.eras.reach(line.From)
 		w.lines = append(w.lines, line)
 	}
@@ -46,7 +51,7 @@ func newWalk(ctx context.Context, s *store.Store, tx pgx.Tx, b *store.Backfill) 
 func (w *walk) next(n int) (slots []slot) {
 	for _, l := range w.lines {
 		for _, s := range l.next(n, w.newest) {
-			s.schedule, s.name = l.Schedule, l.Name
+			s.schedule, s.name, s.forgotten = l.Schedule, l.Name, l.ledger.Forgotten(s.at)
 			slots = append(slots, s)
 		}
 	}
@@ -102,7 +107,7 @@ func (w *walk) at(sched int64, at time.Time) slot {
 	s := slot{schedule: sched, at: at}
 	for _, l := range w.lines {
 		if l.Schedule == sched {
-			s.name, s.era = l.Name, l.eras.at(at)
+			s.name, s.era, s.forgotten = l.Name, l.eras.at(at), l.ledger.Forgotten(at)
 		}
 	}
 	if s.era != nil {

@@ -55,8 +55,14 @@ func (c *client) resumeWorkflow(ctx context.Context, code string, body api.Resum
 	return w, c.post(ctx, c.path("workflows", code, "resume"), body, &w)
 }
 
-func (c *client) fires(ctx context.Context, code string, query url.Values, limit int) (api.Page[api.Fire], error) {
-	return pages[api.Fire](ctx, c, c.path("workflows", code, "fires"), query, limit)
+func (c *client) fires(ctx context.Context, code string, query url.Values, limit int) (api.FirePage, error) {
+	var last api.FirePage
+	all, err := eachPage(query, limit, func(ask url.Values) (api.Page[api.Fire], error) {
+		last = api.FirePage{}
+		err := c.get(ctx, c.path("workflows", code, "fires"), ask, &last)
+		return last.Page, err
+	})
+	return api.FirePage{Page: all, PrunedUntil: last.PrunedUntil}, err
 }
 
 func (c *client) runs(ctx context.Context, query url.Values, limit int) (api.Page[api.Run], error) {
@@ -98,6 +104,12 @@ const (
 
 // pages reads a list to its end or limit. Its cursor is where the rest begins.
 func pages[T any](ctx context.Context, c *client, path string, query url.Values, limit int) (api.Page[T], error) {
+	return eachPage(query, limit, func(ask url.Values) (page api.Page[T], err error) {
+		return page, c.get(ctx, path, ask, &page)
+	})
+}
+
+func eachPage[T any](query url.Values, limit int, get func(url.Values) (api.Page[T], error)) (api.Page[T], error) {
 	all := api.Page[T]{Items: []T{}}
 	ask := url.Values{}
 	for name, values := range query {
@@ -109,8 +121,8 @@ func pages[T any](ctx context.Context, c *client, path string, query url.Values,
 			size = min(limit-len(all.Items), maxPage)
 		}
 		ask.Set("limit", strconv.Itoa(size))
-		var page api.Page[T]
-		if err := c.get(ctx, path, ask, &page); err != nil {
+		page, err := get(ask)
+		if err != nil {
 			return all, err
 		}
 		all.Items, all.NextCursor = append(all.Items, page.Items...), page.NextCursor

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/url"
 	"strconv"
 
@@ -43,7 +44,7 @@ func newFires(c *call) *cobra.Command {
 	return cmd
 }
 
-func (c *call) firesTable(page api.Page[api.Fire]) string {
+func (c *call) firesTable(page api.FirePage) string {
 	t := table{header: []string{"SCHEDULED", "SCHEDULE", "RESULT", "COUNT", "RUN", "REASON"}}
 	for _, f := range page.Items {
 		at := c.timeIn(&f.ScheduledAt, f.Timezone)
@@ -59,6 +60,9 @@ func (c *call) firesTable(page api.Page[api.Fire]) string {
 	text := t.render(c.colour)
 	if page.NextCursor != "" {
 		text += "… there are more: ask for them with --limit\n"
+	}
+	if page.PrunedUntil != nil {
+		text += fmt.Sprintf("… what was up to %s is not kept any more\n", c.timeText(page.PrunedUntil))
 	}
 	return text
 }

@@ -93,12 +93,12 @@ func TestProgressText(t *testing.T) {
 
 func TestTableOfFires(t *testing.T) {
 	c := shell{}.call(nil, nil)
-	golden(t, "fires.golden", c.firesTable(api.Page[api.Fire]{Items: []api.Fire{
+	golden(t, "fires.golden", c.firesTable(api.FirePage{PrunedUntil: moment(-259200), Page: api.Page[api.Fire]{Items: []api.Fire{
 		{Schedule: "nightly", ScheduledAt: *moment(86400), Count: 1, Result: "expected"},
 		{Schedule: "nightly", ScheduledAt: *moment(0), Count: 1, Kind: "fire", Result: "fired", Run: "38hcj"},
 		{Schedule: "nightly", ScheduledAt: *moment(-86400), Until: moment(-3600), Count: 24, Kind: "fire", Result: "skipped", Reason: "paused"},
 		{Schedule: "nightly", ScheduledAt: *moment(-172800), Count: 1, Kind: "fill", Result: "fired", Run: "38hch"},
-	}}))
+	}}}))
 }
 
 func TestTextOfApply(t *testing.T) {

@@ -62,12 +62,14 @@ func (s *Store) SlotFacts(ctx context.Context, tx pgx.Tx, sched int64, instants 
 	return got, nil
 }
 
+const settleSlots = `UPDATE ax.backfill_slots s SET state = CASE r.state WHEN 'succeeded' THEN 'succeeded' ELSE 'failed' END,
+	reason = CASE r.state WHEN 'succeeded' THEN NULL ELSE r.state END
+	FROM ax.runs r WHERE s.backfill_id = $1 AND s.state = 'active' AND r.id = s.run_id AND r.state IN ('succeeded', 'failed', 'canceled', 'skipped')
+	RETURNING s.state`
+
 // SettleSlots notes of a backfill's active instants whose run has ended how it did, and counts them.
 func (s *Store) SettleSlots(ctx context.Context, tx pgx.Tx, backfill RunID) (succeeded, failed int, err error) {
-	rows, err := tx.Query(ctx, `UPDATE ax.backfill_slots s SET state = CASE r.state WHEN 'succeeded' THEN 'succeeded' ELSE 'failed' END,
-			reason = CASE r.state WHEN 'succeeded' THEN NULL ELSE r.state END
-		FROM ax.runs r WHERE s.backfill_id = $1 AND s.state = 'active' AND r.id = s.run_id AND r.state IN ('succeeded', 'failed', 'canceled', 'skipped')
-		RETURNING s.state`, backfill)
+	rows, err := tx.Query(ctx, settleSlots, backfill)
 	if err != nil {
 		return 0, 0, fmt.Errorf("settle slots of backfill %s: %w", backfill, err)
 	}
@@ -90,21 +92,29 @@ const slotColumns = "s.schedule_id, s.scheduled_at, s.state, COALESCE(s.reason, 
 
 // WaitingSlots lists instants of a backfill that wait for a place, in its order.
 func (s *Store) WaitingSlots(ctx context.Context, tx pgx.Tx, b *Backfill, limit int) ([]BackfillSlot, error) {
-	return slots(ctx, tx, b, "s.state = 'waiting' AND s.round <= $3", limit)
+	return slots(ctx, tx, b, slotsWaiting, limit)
 }
 
 // FailedSlots lists instants of a backfill that failed in an earlier round than the present one, in its order.
 func (s *Store) FailedSlots(ctx context.Context, tx pgx.Tx, b *Backfill, limit int) ([]BackfillSlot, error) {
-	return slots(ctx, tx, b, "s.state = 'failed' AND s.round < $3", limit)
+	return slots(ctx, tx, b, slotsFailed, limit)
 }
 
-func slots(ctx context.Context, tx pgx.Tx, b *Backfill, where string, limit int) ([]BackfillSlot, error) {
+const (
+	slotsWaiting = "s.state = 'waiting' AND s.round <= $3"
+	slotsFailed  = "s.state = 'failed' AND s.round < $3"
+)
+
+func slotsQuery(b *Backfill, where string) string {
 	order := "s.scheduled_at, s.schedule_id"
 	if b.NewestFirst {
 		order = "s.scheduled_at DESC, s.schedule_id DESC"
 	}
-	rows, err := tx.Query(ctx, "SELECT "+slotColumns+" FROM ax.backfill_slots s WHERE s.backfill_id = $1 AND "+where+" ORDER BY "+order+" LIMIT $2",
-		b.ID, limit, b.Round)
+	return "SELECT " + slotColumns + " FROM ax.backfill_slots s WHERE s.backfill_id = $1 AND " + where + " ORDER BY " + order + " LIMIT $2"
+}
+
+func slots(ctx context.Context, tx pgx.Tx, b *Backfill, where string, limit int) ([]BackfillSlot, error) {
+	rows, err := tx.Query(ctx, slotsQuery(b, where), b.ID, limit, b.Round)
 	if err != nil {
 		return nil, fmt.Errorf("list slots of backfill %s: %w", b.ID, err)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -119,23 +120,30 @@ func (s *Store) AddBackfill(ctx context.Context, tx pgx.Tx, b *Backfill) error {
 	return nil
 }
 
+const claimBackfill = `SELECT b.id FROM ax.backfills b WHERE b.look_at IS NOT NULL AND (b.look_at <= now() OR EXISTS (
+		SELECT FROM ax.backfill_slots s JOIN ax.runs r ON r.id = s.run_id
+		WHERE s.backfill_id = b.id AND s.state = 'active' AND r.state IN ('succeeded', 'failed', 'canceled', 'skipped')))
+	ORDER BY b.looked_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED`
+
 // ClaimBackfill claims a backfill for which there is something to do and that nobody else holds, the one longest not looked at; false is none.
-func (s *Store) ClaimBackfill(ctx context.Context, tx pgx.Tx) (Backfill, bool, error) {
-	rows, err := tx.Query(ctx, "SELECT "+backfillColumns+`WHERE b.look_at IS NOT NULL AND (b.look_at <= now() OR EXISTS (
-			SELECT FROM ax.backfill_slots s JOIN ax.runs r ON r.id = s.run_id
-			WHERE s.backfill_id = b.id AND s.state = 'active' AND r.state IN ('succeeded', 'failed', 'canceled', 'skipped')))
-		ORDER BY b.looked_at LIMIT 1 FOR NO KEY UPDATE OF b SKIP LOCKED`)
+func (s *Store) ClaimBackfill(ctx context.Context, tx pgx.Tx) (b Backfill, ok bool, err error) {
+	var id RunID
+	err = tx.QueryRow(ctx, claimBackfill).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return b, false, nil
+	}
 	if err != nil {
-		return Backfill{}, false, fmt.Errorf("claim a backfill: %w", err)
+		return b, false, fmt.Errorf("claim a backfill: %w", err)
 	}
-	got, err := pgx.CollectRows(rows, scanBackfill)
+	// In a later statement, which sees what was committed before the claim.
+	rows, err := tx.Query(ctx, "SELECT "+backfillColumns+"WHERE b.id = $1", id)
+	if err == nil {
+		b, err = pgx.CollectExactlyOneRow(rows, scanBackfill)
+	}
 	if err != nil {
-		return Backfill{}, false, fmt.Errorf("claim a backfill: %w", err)
+		return b, false, fmt.Errorf("claim a backfill: %w", err)
 	}
-	if len(got) == 0 {
-		return Backfill{}, false, nil
-	}
-	return got[0], true, nil
+	return b, true, nil
 }
 
 // LockFills keeps others from making up instants of a workflow until tx ends. It is taken before any row.

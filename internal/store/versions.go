@@ -96,12 +96,14 @@ type Current struct {
 	// MaxRuns nil is unlimited; MaxQueued nil lets any number wait; Overflow says what happens beyond (S22).
 	MaxRuns, MaxQueued *int32
 	Overflow           *string
+	// Keep is how long what is over is kept; 0 is the default.
+	Keep time.Duration
 }
 
 // SetCurrent makes a version the one that new runs are pinned to, with its limits.
 func (s *Store) SetCurrent(ctx context.Context, tx pgx.Tx, c Current) error {
 	err := db.New(tx).SetCurrentVersion(ctx, db.SetCurrentVersionParams{
-		ID: c.Workflow, VersionID: c.Version, MaxRuns: c.MaxRuns, MaxQueued: c.MaxQueued, Overflow: c.Overflow,
+		ID: c.Workflow, VersionID: c.Version, MaxRuns: c.MaxRuns, MaxQueued: c.MaxQueued, Overflow: c.Overflow, KeepUs: orNull(c.Keep.Microseconds()),
 	})
 	if err != nil {
 		return fmt.Errorf("make version %d current: %w", c.Version, err)

@@ -18,9 +18,9 @@ RETURNING id, number;
 
 -- name: SetCurrentVersion :exec
 UPDATE ax.workflows SET version_id = sqlc.arg(version_id)::bigint, max_runs = sqlc.narg(max_runs), max_queued = sqlc.narg(max_queued),
-    overflow = sqlc.narg(overflow), updated_at = now()
-WHERE id = sqlc.arg(id) AND (version_id, max_runs, max_queued, overflow)
-    IS DISTINCT FROM (sqlc.arg(version_id)::bigint, sqlc.narg(max_runs)::int, sqlc.narg(max_queued)::int, sqlc.narg(overflow)::text);
+    overflow = sqlc.narg(overflow), keep_us = sqlc.narg(keep_us), updated_at = now()
+WHERE id = sqlc.arg(id) AND (version_id, max_runs, max_queued, overflow, keep_us)
+    IS DISTINCT FROM (sqlc.arg(version_id)::bigint, sqlc.narg(max_runs)::int, sqlc.narg(max_queued)::int, sqlc.narg(overflow)::text, sqlc.narg(keep_us)::bigint);
 
 -- name: StirQueued :execrows
 -- Has somebody look at a workflow's queued runs: its limit may have risen.

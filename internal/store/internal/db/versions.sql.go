@@ -98,9 +98,9 @@ func (q *Queries) PauseNew(ctx context.Context, arg PauseNewParams) error {
 
 const setCurrentVersion = `-- name: SetCurrentVersion :exec
 UPDATE ax.workflows SET version_id = $1::bigint, max_runs = $2, max_queued = $3,
-    overflow = $4, updated_at = now()
-WHERE id = $5 AND (version_id, max_runs, max_queued, overflow)
-    IS DISTINCT FROM ($1::bigint, $2::int, $3::int, $4::text)
+    overflow = $4, keep_us = $5, updated_at = now()
+WHERE id = $6 AND (version_id, max_runs, max_queued, overflow, keep_us)
+    IS DISTINCT FROM ($1::bigint, $2::int, $3::int, $4::text, $5::bigint)
 `
 
 type SetCurrentVersionParams struct {
@@ -108,6 +108,7 @@ type SetCurrentVersionParams struct {
 	MaxRuns   *int32
 	MaxQueued *int32
 	Overflow  *string
+	KeepUs    *int64
 	ID        int64
 }
 
@@ -117,6 +118,7 @@ func (q *Queries) SetCurrentVersion(ctx context.Context, arg SetCurrentVersionPa
 		arg.MaxRuns,
 		arg.MaxQueued,
 		arg.Overflow,
+		arg.KeepUs,
 		arg.ID,
 	)
 	return err
