@@ -84,7 +84,7 @@ func New(cfg Config) *API {
 	a.closing, a.close = context.WithCancel(context.Background())
 	a.mux = http.NewServeMux()
 	a.huma = humago.New(a.mux, a.humaConfig())
-	a.huma.UseMiddleware(a.signIn, a.readBody, a.audited, a.once)
+	a.huma.UseMiddleware(a.signIn, a.readBody, a.audited, a.once, a.tagged)
 	a.routes()
 	a.plainRoutes(a.mux)
 	a.handler = a.guarded(a.mux)
@@ -96,7 +96,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.Serv
 
 func (a *API) humaConfig() huma.Config {
 	cfg := huma.DefaultConfig("ax", a.Version)
-	cfg.Info.Description = "Workflows on Postgres: definitions, runs, nodes, schedules and logs."
+	cfg.Info.Description = "Workflows on Postgres: definitions, runs, nodes, schedules and logs. What is shown of one thing has an ETag, which If-None-Match (304) and, " +
+		"for what changes that thing, If-Match (412 when it is not as it was seen) go by."
 	cfg.CreateHooks = nil // huma's own would add $schema to every answer
 	cfg.DocsPath, cfg.SchemasPath = "", ""
 	cfg.OpenAPIPath = "" // served by plainRoutes, as it is committed

@@ -196,16 +196,11 @@ func (a *API) before(ctx huma.Context, r *http.Request) []byte {
 	if r.Method != http.MethodPut && r.Method != http.MethodDelete || a.huma.OpenAPI().Paths[ctx.Operation().Path].Get == nil {
 		return nil
 	}
-	get := r.Clone(ctx.Context())
-	get.Method, get.Body, get.ContentLength, get.URL.RawQuery = http.MethodGet, http.NoBody, 0, ""
-	get.Header.Del("If-Match")
-	get.Header.Del("If-None-Match")
-	seen := &recorder{ResponseWriter: nowhere{http.Header{}}, status: http.StatusOK, copied: &bytes.Buffer{}}
-	a.mux.ServeHTTP(seen, get)
-	if seen.status != http.StatusOK {
+	shown, status := a.look(r.WithContext(ctx.Context()), r.URL.Path)
+	if status != http.StatusOK {
 		return nil
 	}
-	return kept(seen.copied.Bytes())
+	return kept(shown)
 }
 
 // nowhere is where an answer goes that only its recorder reads.

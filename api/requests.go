@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
 const requestIDHeader = "X-Request-Id"
@@ -46,8 +46,9 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	began  bool
-	// copied takes the beginning of the answer too; nil for none.
+	// copied takes the beginning of the answer too, or all of it; nil for none.
 	copied *bytes.Buffer
+	whole  bool
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -61,7 +62,7 @@ func (r *recorder) WriteHeader(status int) {
 // Write implements http.ResponseWriter.
 func (r *recorder) Write(b []byte) (int, error) {
 	r.began = true
-	if r.copied != nil && r.copied.Len() <= maxAudited {
+	if r.copied != nil && (r.whole || r.copied.Len() <= maxAudited) {
 		r.copied.Write(b)
 	}
 	return r.ResponseWriter.Write(b)
@@ -110,8 +111,17 @@ func requestID(ctx context.Context) string {
 // requestAttr is the request's id as an attribute of a log line.
 func requestAttr(ctx context.Context) slog.Attr { return slog.String("request_id", requestID(ctx)) }
 
-// answer writes a problem from a middleware of huma's.
+// answer writes a problem from a middleware of huma's, by way of whatever holds the answer back.
 func (a *API) answer(ctx huma.Context, p *Problem) {
-	r, w := humago.Unwrap(ctx)
-	a.refuse(w, r, p)
+	p.RequestID = requestID(ctx.Context())
+	for name, values := range p.GetHeaders() {
+		for _, v := range values {
+			ctx.SetHeader(name, v)
+		}
+	}
+	ctx.SetHeader("Content-Type", p.ContentType(""))
+	ctx.SetStatus(p.Status)
+	if err := json.NewEncoder(ctx.BodyWriter()).Encode(p); err != nil {
+		a.log.DebugContext(ctx.Context(), "the client went before the answer", slog.Any("error", err))
+	}
 }
