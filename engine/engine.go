@@ -142,7 +142,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.splits = newSplits(e.store)
 	e.completer = newCompleter(e)
 	e.keys = newKeys(e.store)
-	e.logs = batch.New(batch.Config[store.LogChunk, struct{}]{Flush: e.flushLogs, Max: 200})
+	e.logs = batch.New(batch.Config[store.LogChunk, struct{}]{Flush: e.flushLogs, Max: maxLogRows})
 	members := []service.Member{
 		{Name: "pool", Service: service.Funcs{OnStop: func(context.Context) error { pool.Close(); return nil }}},
 		{Name: "plans", Service: e.plans},
@@ -174,6 +174,10 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 	return e.group.Stop(ctx)
 }
+
+// maxLogRows is how many rows of logs one statement stores, at most one of each attempt that writes. So it takes some milliseconds, on one
+// connection, whatever they write.
+const maxLogRows = 32
 
 func (e *Engine) flushLogs(ctx context.Context, chunks []store.LogChunk) ([]struct{}, error) {
 	for attempt := 0; ; attempt++ {

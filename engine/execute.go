@@ -139,7 +139,7 @@ func (b *body) run(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	b.conclude(ctx)
-	if err := b.log.Flush(context.WithoutCancel(ctx)); err != nil {
+	if err := b.log.Close(context.WithoutCancel(ctx)); err != nil {
 		slog.Warn("the end of a log was not stored", slog.String("execution", b.task.Attempt.ExecutionID()), slog.Any("error", err))
 	}
 }

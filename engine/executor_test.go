@@ -28,7 +28,7 @@ func newBench(node *dag.Node) *bench {
 		Facts: &store.RunFacts{ID: 7, Workflow: "report.daily_sales", Params: []byte(`{"big":12345678901234567890123,"f":0.10}`),
 			ScheduledAt: time.Date(2026, 11, 29, 18, 30, 0, 0, time.UTC), LogicalDate: "2026-11-30"},
 		// A timer that flushes nothing: all of the log comes with the last flush.
-		Log: &LogWriter{attempt: a, flusher: time.NewTimer(time.Hour), write: func(_ context.Context, c store.LogChunk) error {
+		Log: &LogWriter{attempt: a, flusher: time.NewTimer(time.Hour), over: true, write: func(_ context.Context, c store.LogChunk) error {
 			b.lines = append(b.lines, c.Lines...)
 			return nil
 		}},
@@ -40,7 +40,7 @@ func newBench(node *dag.Node) *bench {
 func (b *bench) execute(t *testing.T, ctx context.Context, x Executor) (Outcome, string) {
 	t.Helper()
 	out := x.Execute(ctx, b.Task)
-	require.NoError(t, b.Log.Flush(context.Background()))
+	require.NoError(t, b.Log.Close(context.Background()))
 	var log strings.Builder
 	for _, l := range b.lines {
 		log.WriteString(l.Stream + ": " + l.Text + "\n")

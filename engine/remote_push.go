@@ -24,7 +24,7 @@ func (r *remotes) push(w *store.RemoteLane, c store.Claimed) {
 	defer cancel()
 	began := time.Now()
 	out := r.send(ctx, w, t)
-	if err := t.Log.Flush(context.WithoutCancel(ctx)); err != nil {
+	if err := t.Log.Close(context.WithoutCancel(ctx)); err != nil {
 		r.engine.log.Warn("the end of a log was not stored", slog.String("execution", c.Attempt.ExecutionID()), slog.Any("error", err))
 	}
 	switch {

@@ -92,9 +92,19 @@ func (c *client) shards(ctx context.Context, nodeRun string) ([]api.NodeRun, err
 	return page.Items, err
 }
 
-func (c *client) logs(ctx context.Context, nodeRun string) ([]api.LogLine, error) {
-	page, err := pages[api.LogLine](ctx, c, c.path("node-runs", nodeRun, "logs"), nil, noLimit)
-	return page.Items, err
+// logs hands on the log of a node run, page by page as it comes.
+func (c *client) logs(ctx context.Context, nodeRun string, take func([]api.LogLine) error) error {
+	ask := url.Values{"limit": {strconv.Itoa(maxPage)}}
+	for {
+		var page api.Page[api.LogLine]
+		if err := c.get(ctx, c.path("node-runs", nodeRun, "logs"), ask, &page); err != nil {
+			return err
+		}
+		if err := take(page.Items); err != nil || page.NextCursor == "" {
+			return err
+		}
+		ask.Set("cursor", page.NextCursor)
+	}
 }
 
 const (

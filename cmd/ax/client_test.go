@@ -218,3 +218,20 @@ func TestLogLinesCannotSteerATerminal(t *testing.T) {
 	require.NoError(t, p.print("", api.LogLine{Text: "a\tb\x1b[2Jc"}))
 	require.Equal(t, "a    b[2Jc\n", out.String())
 }
+
+// TestLogsAreShownAsTheyCome wants the first page of a log to be written before the second one is there.
+func TestLogsAreShownAsTheyCome(t *testing.T) {
+	t.Parallel()
+	second := refuse(http.StatusNotFound, "it is gone")
+	s := newStage(t, map[string]http.HandlerFunc{"GET node-runs/r:n": answer(api.NodeRunDetail{}), "GET node-runs/r:n/logs": func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("cursor") != "" {
+			second(w, r)
+			return
+		}
+		answer(api.Page[api.LogLine]{Items: []api.LogLine{{Attempt: 1, Text: "one"}}, NextCursor: "x"})(w, r)
+	}})
+	sh := at(s.URL)
+	require.Equal(t, "one\n", sh.ax("logs", "r", "n").out)
+	second = answer(api.Page[api.LogLine]{Items: []api.LogLine{{Attempt: 2, Text: "again"}}})
+	require.Equal(t, "one\nattempt 2:\nagain\n", sh.ax("logs", "r", "n").good(t))
+}

@@ -64,11 +64,7 @@ func (c *call) nodeLogs(ctx context.Context, client *client, p *logPrinter, id s
 	case p.flags.follow:
 		return client.follow(ctx, id, func(l api.LogLine) error { return p.print("", l) })
 	}
-	lines, err := client.logs(ctx, id)
-	if err != nil {
-		return err
-	}
-	return p.printAll("", lines)
+	return client.logs(ctx, id, func(lines []api.LogLine) error { return p.printPage("", node.Attempts > 1, lines) })
 }
 
 // runLogs shows the logs of all nodes of a run, each line with the name of its node. Of a run that has ended they come node after
@@ -97,11 +93,8 @@ func (c *call) allLogs(ctx context.Context, client *client, p *logPrinter, nodes
 		return err
 	}
 	for _, n := range bodies {
-		lines, err := client.logs(ctx, n.ID)
+		err := client.logs(ctx, n.ID, func(lines []api.LogLine) error { return p.printPage(bodyName(n), n.Attempts > 1, lines) })
 		if err != nil {
-			return err
-		}
-		if err := p.printAll(bodyName(n), lines); err != nil {
 			return err
 		}
 	}
@@ -123,8 +116,9 @@ type loggedLine struct {
 	api.LogLine
 }
 
-func (p *logPrinter) printAll(node string, lines []api.LogLine) error {
-	if n := len(lines); n > 0 && lines[0].Attempt != lines[n-1].Attempt {
+// printPage writes some lines of a node, one of several attempts or of the only one.
+func (p *logPrinter) printPage(node string, several bool, lines []api.LogLine) error {
+	if n := len(lines); n > 0 && (several || lines[0].Attempt != lines[n-1].Attempt) {
 		if err := p.mark(node, lines[0].Attempt); err != nil {
 			return err
 		}

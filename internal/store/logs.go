@@ -21,6 +21,40 @@ type LogChunk struct {
 	Lines   []LogLine
 }
 
+const (
+	// maxRowBytes and maxRowLines bound one row of a log, so that reading a page of it reads little more than the page.
+	maxRowBytes = 64 << 10
+	maxRowLines = 1000
+)
+
+// Size is how many bytes the line takes where it is stored.
+func (l *LogLine) Size() int {
+	b, err := json.Marshal(l)
+	if err != nil {
+		return len(l.Text) // its time cannot be written, and neither can the line be stored
+	}
+	return len(b) + 1
+}
+
+// LogSize is how many bytes lines take where they are stored.
+func LogSize(lines []LogLine) (size int) {
+	for i := range lines {
+		size += lines[i].Size()
+	}
+	return size
+}
+
+// LogRow is as many of the first lines as one row takes: one line at least, if there is any.
+func LogRow(lines []LogLine) []LogLine {
+	size := 0
+	for i := range lines {
+		if size += lines[i].Size(); i > 0 && (i == maxRowLines || size > maxRowBytes) {
+			return lines[:i:i]
+		}
+	}
+	return lines
+}
+
 // AppendLogs stores chunks of any attempts in one statement and tells those who follow them.
 func (s *Store) AppendLogs(ctx context.Context, chunks []LogChunk) error {
 	_, err := s.appendLogs(ctx, chunks)

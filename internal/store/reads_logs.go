@@ -18,17 +18,18 @@ type MarkedLine struct {
 	Mark    LogMark
 }
 
-// logChunksAtOnce bounds what one query of a log brings.
+// logChunksAtOnce bounds what one query of a log brings. The first brings one row, which mostly is all that a page needs, the next twice as
+// many, and so on.
 const logChunksAtOnce = 64
 
 // Logs reads at most limit lines of a node run's log, all its attempts one after another, from a place on. Of
 // the attempt only its node run counts, not its number.
 func (s *Store) Logs(ctx context.Context, of Attempt, from LogMark, limit int) ([]MarkedLine, error) {
 	var lines []MarkedLine
-	for at := from; ; {
+	for at, most := from, 1; ; most = min(2*most, logChunksAtOnce) {
 		rows, err := db.New(s.pool).LogChunks(ctx, db.LogChunksParams{
 			RunID: int64(of.Run), Node: of.Node, Shard: int32(of.Shard), Generation: int32(of.Generation),
-			Attempt: int32(at.Attempt), Seq: int32(at.Seq), Most: logChunksAtOnce})
+			Attempt: int32(at.Attempt), Seq: int32(at.Seq), Most: int32(most)})
 		if err != nil {
 			return nil, fmt.Errorf("read log of %s: %w", of.ExecutionID(), err)
 		}
@@ -40,7 +41,7 @@ func (s *Store) Logs(ctx context.Context, of Attempt, from LogMark, limit int) (
 				return lines[:limit], nil
 			}
 		}
-		if len(rows) < logChunksAtOnce {
+		if len(rows) < most {
 			return lines, nil
 		}
 		last := rows[len(rows)-1]

@@ -125,22 +125,58 @@ func (s *Store) SigningSecrets(ctx context.Context, namespace int64) ([][]byte, 
 	return [][]byte{now, old}, nil
 }
 
-// AppendRemoteLog stores lines that came from elsewhere, behind what the attempt has written so far.
+const (
+	// maxRemoteRows and maxRemoteBytes bound the log of an attempt that others write to, in rows and in bytes as they are stored.
+	maxRemoteRows  = 10_000
+	maxRemoteBytes = 16 << 20
+)
+
+// AppendRemoteLog stores lines that came from elsewhere, behind what the attempt has written so far. What does not fit any more is dropped,
+// and the log's last line says so.
 func (s *Store) AppendRemoteLog(ctx context.Context, a Attempt, lines []LogLine) error {
-	for try := 0; ; try++ {
-		chunk := LogChunk{Attempt: a, Lines: lines}
-		err := s.pool.QueryRow(ctx, `SELECT COALESCE(max(seq), 0) + 1 FROM ax.logs
-			WHERE run_id = $1 AND node = $2 AND shard = $3 AND generation = $4 AND attempt = $5`, a.Run, a.Node, a.Shard, a.Generation, a.Number).Scan(&chunk.Seq)
-		if err != nil {
-			return fmt.Errorf("find the end of a log: %w", err)
-		}
-		if stored, err := s.appendLogs(ctx, []LogChunk{chunk}); err != nil || stored == 1 {
+	for try := 0; len(lines) > 0; {
+		row := LogRow(lines)
+		chunk, full, err := s.nextRemoteRow(ctx, a)
+		switch {
+		case err != nil || full:
 			return err
+		case chunk.Lines == nil:
+			chunk.Lines = row
+		default:
+			row = lines // all of it is dropped
 		}
-		if try == maxLogTries {
+		stored, err := s.appendLogs(ctx, []LogChunk{chunk})
+		switch {
+		case err != nil:
+			return err
+		case stored == 1:
+			lines, try = lines[len(row):], 0
+		case try == maxLogTries:
 			return errLogBusy
+		default:
+			try++
 		}
 	}
+	return nil
+}
+
+// nextRemoteRow is where an attempt's log goes on. Where it has just become full, the row says that; later nothing is added at all.
+func (s *Store) nextRemoteRow(ctx context.Context, a Attempt) (next LogChunk, full bool, err error) {
+	var bytes int64
+	err = s.pool.QueryRow(ctx, `SELECT COALESCE(max(seq), 0) + 1, COALESCE(sum(pg_column_size(lines)), 0),
+			COALESCE(bool_or(seq > $6), false) FROM ax.logs
+		WHERE run_id = $1 AND node = $2 AND shard = $3 AND generation = $4 AND attempt = $5`,
+		a.Run, a.Node, a.Shard, a.Generation, a.Number, maxRemoteRows).Scan(&next.Seq, &bytes, &full)
+	if err != nil {
+		return next, false, fmt.Errorf("find the end of a log: %w", err)
+	}
+	next.Attempt = a
+	if !full && (next.Seq > maxRemoteRows || bytes > maxRemoteBytes) {
+		next.Seq = maxRemoteRows + 1
+		next.Lines = []LogLine{{Time: time.Now().UTC(), Stream: "log", Text: fmt.Sprintf(
+			"(the log is cut here: an attempt may write %d MiB; what came later was dropped)", maxRemoteBytes>>20)}}
+	}
+	return next, full, nil
 }
 
 // maxLogTries bounds how often one tries to be the next in a log that others write to at the same time.
