@@ -98,6 +98,10 @@ func TestFiresTellWhereTheLedgerBegins(t *testing.T) {
 	last := as[api.FirePage](b.get(path + "?limit=2&cursor=" + first.NextCursor).is(http.StatusOK))
 	require.Equal(t, "2026-08-01T00:00:00Z", last.PrunedUntil.Format(time.RFC3339))
 	require.Nil(t, as[api.FirePage](b.get(path+"?from=2026-08-02T00:00:00Z").is(http.StatusOK)).PrunedUntil)
+
+	b.exec("UPDATE ax.schedule_specs SET valid_from = '2026-01-01'")
+	require.Contains(t, b.get(ns+"/why?workflow=hourly&at=2026-06-01T05:00:00Z").is(http.StatusOK).text, "the ledger up to")
+	require.NotContains(t, b.get(ns+"/why?workflow=hourly&at=2026-08-02T05:00:00Z").is(http.StatusOK).text, "the ledger up to")
 }
 
 func TestPauseAndResume(t *testing.T) {

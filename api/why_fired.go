@@ -91,6 +91,9 @@ func (f *whyFacts) unrecorded() finding {
 	at, paused := f.clock.at(o.At), f.pausedText()
 	overdue := f.now.Sub(o.Due)
 	switch next := f.line.next; {
+	case f.slot.PrunedUntil != nil && !o.At.After(*f.slot.PrunedUntil):
+		text := fmt.Sprintf("the ledger up to %s is not kept any more", f.clock.brief(*f.slot.PrunedUntil))
+		return off(NoRecord, text).because(fmt.Sprintf("%s has no record of %s: %s", code, at, text))
 	case overdue < 0 && f.workflow.PausedAt != nil:
 		return holds(Paused, "it will be skipped: "+paused).because(
 			fmt.Sprintf("%s is not due yet at %s, and will be skipped then: %s", code, at, paused), "ax resume "+code)

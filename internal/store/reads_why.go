@@ -48,6 +48,8 @@ type Slot struct {
 	Fire, Fill *FireRow
 	// Into is the next fire that became a run: the one that a coalesced instant is represented by.
 	Into *FireRow
+	// PrunedUntil is up to where the schedule's ledger is not kept any more, where it has nothing of the instant; nil while all of it is.
+	PrunedUntil *time.Time
 }
 
 // SlotAt reads what the ledger has of an instant of a schedule.
@@ -71,6 +73,12 @@ func (s *Store) SlotAt(ctx context.Context, sched int64, at time.Time) (Slot, er
 		case r.Role == "into":
 			slot.Into = row
 		}
+	}
+	if slot.Fire == nil && slot.Fill == nil {
+		err = s.pool.QueryRow(ctx, "SELECT max(pruned_until) FROM ax.ledger_starts WHERE schedule_id = $1", sched).Scan(&slot.PrunedUntil)
+	}
+	if err != nil {
+		return slot, fmt.Errorf("read the ledger: %w", err)
 	}
 	return slot, nil
 }
