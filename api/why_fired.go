@@ -64,7 +64,7 @@ func (f *whyFacts) slotStep() finding {
 		return f.coalesced(row)
 	case row.Result == string(store.FailedFire):
 		return off(FireError, "its run could not be made: "+oneLine(row.Reason)).because(
-			fmt.Sprintf("%s did not run at %s: its run could not be made: %s", code, at, oneLine(row.Reason)), f.byHand())
+			fmt.Sprintf("%s did not run at %s: its run could not be made: %s", code, at, oneLine(row.Reason)), f.fill())
 	}
 	return f.skipped(row)
 }
@@ -109,7 +109,7 @@ func (f *whyFacts) unrecorded() finding {
 			code, at, text, o.Spec.Catchup), "ax server")
 	}
 	return off(NoRecord, "the ledger has no row of it").because(
-		fmt.Sprintf("%s has no record of %s, although %s fires then: the ledger has no row of it", code, at, reading(o.Spec)), f.byHand())
+		fmt.Sprintf("%s has no record of %s, although %s fires then: the ledger has no row of it", code, at, reading(o.Spec)), f.fill())
 }
 
 // coalesced is a fire that the run of a later one represents.
@@ -121,7 +121,7 @@ func (f *whyFacts) coalesced(row *store.FireRow) finding {
 	if f.run != nil {
 		cause += fmt.Sprintf(" (run %s, which %s)", f.run.ID, f.runIs())
 	}
-	return off(CoalescedInto, cause).because(fmt.Sprintf("%s did not run at %s by itself: %s", f.workflow.Code, f.clock.at(f.line.outlook.At), cause), f.byHand())
+	return off(CoalescedInto, cause).because(fmt.Sprintf("%s did not run at %s by itself: %s", f.workflow.Code, f.clock.at(f.line.outlook.At), cause), f.fill())
 }
 
 // skipReasons are those of the ledger as people are told them.
@@ -132,9 +132,12 @@ var skipReasons = map[string]Reason{
 
 func (f *whyFacts) skipped(row *store.FireRow) finding {
 	cause := f.firstCause()
-	do := f.byHand()
-	if row.Reason == store.SkipPaused && f.workflow.PausedAt != nil {
+	do := f.fill()
+	switch {
+	case row.Reason == store.SkipPaused && f.workflow.PausedAt != nil:
 		do = "ax resume " + f.workflow.Code + " --catchup latest"
+	case row.Reason == store.SkipCalendar: // a backfill goes by the calendars, too
+		do = f.byHand()
 	}
 	verdict := fmt.Sprintf("%s did not run at %s: %s", f.workflow.Code, f.clock.at(f.line.outlook.At), cause)
 	if row.Reason == store.SkipCalendar {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/planner"
 )
 
@@ -63,7 +64,7 @@ func (f *whyFacts) lineStep() finding {
 			fmt.Sprintf("%s %s at %s: its schedule ended at %s", code, f.not("run"), at, f.clock.brief(*o.Spec.End)))
 	case planner.Unregistered:
 		return off(RegisteredAfter, "it was registered at "+f.clock.brief(*o.Changed)).because(fmt.Sprintf(
-			"%s did not run at %s: it was registered only at %s, and registering never makes up the past", code, at, f.clock.brief(*o.Changed)), f.byHand())
+			"%s did not run at %s: it was registered only at %s, and registering never makes up the past", code, at, f.clock.brief(*o.Changed)), f.fill())
 	case planner.Removed:
 		return off(ChangedAfter, "it was removed at "+f.clock.brief(*o.Changed)).because(fmt.Sprintf(
 			"%s %s at %s: the schedule that has that time (%s) was removed from its definition at %s", code, f.not("run"), at, reading(o.Spec), f.clock.brief(*o.Changed)))
@@ -198,6 +199,16 @@ func (f *whyFacts) nextText() string {
 		return "; the next is " + f.clock.day(*next)
 	}
 	return ""
+}
+
+// fill is the command line that makes the run that the schedule did not: a backfill of its slot.
+func (f *whyFacts) fill() string {
+	at := f.line.outlook.At.Format(time.RFC3339)
+	text := fmt.Sprintf("ax backfill create %s --from %s --to %s", f.workflow.Code, at, at)
+	if f.line.name != dag.DefaultSchedule {
+		text += " --schedule " + f.line.name
+	}
+	return text
 }
 
 // byHand is the command line that makes a run for the moment.
