@@ -77,6 +77,15 @@ CREATE TABLE ax.upstream_sets (
 CREATE INDEX upstream_sets_waiting ON ax.upstream_sets (expires_at) WHERE state = 'waiting';
 CREATE INDEX upstream_sets_newest ON ax.upstream_sets (workflow_id, created_at, key);
 
+-- What a term that names a node, or with '' the run as a whole, sees of a run: '' until the node has ended; a node that an ended run never
+-- came to counts as skipped.
+CREATE FUNCTION ax.term_state(r ax.runs, node text) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN CASE WHEN term_state.node = '' THEN r.state ELSE COALESCE(
+        (SELECT n.state FROM (SELECT h.state FROM ax.node_runs h WHERE h.run_id = r.id AND h.node = term_state.node AND h.shard = -1
+            ORDER BY h.generation DESC, h.attempt DESC LIMIT 1) n WHERE n.state IN ('succeeded', 'failed', 'skipped', 'upstream_failed', 'canceled')),
+        CASE WHEN r.state IN ('succeeded', 'failed', 'canceled', 'skipped') THEN 'skipped' ELSE '' END) END;
+
 -- +goose Down
 
+DROP FUNCTION ax.term_state;
 DROP TABLE ax.upstream_sets, ax.watched_runs, ax.completions, ax.child_calls, ax.upstreams, ax.upstream_terms;

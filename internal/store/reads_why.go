@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -126,11 +125,7 @@ func (s *Store) SetsAbout(ctx context.Context, workflow int64, keys []string, si
 	if err != nil {
 		return nil, fmt.Errorf("list upstream sets: %w", err)
 	}
-	return mapRows(rows, func(r db.SetsAboutRow) (UpstreamSet, error) {
-		set := UpstreamSet{Workflow: r.WorkflowID, Key: r.Key, State: SetState(r.State), Reason: r.Reason, Run: RunID(r.RunID), ScheduledAt: r.ScheduledAt,
-			LogicalDate: r.LogicalDate, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, EndedAt: r.EndedAt, Later: int(r.Later)}
-		return set, json.Unmarshal(r.Satisfied, &set.Satisfied)
-	})
+	return mapRows(rows, func(r db.SetsAboutRow) (UpstreamSet, error) { return upstreamSet(db.LockSetRow(r)) })
 }
 
 // DelayedAbout is a run of a workflow that was asked for in advance for a time in a stretch, and that has not started; 0 for none.

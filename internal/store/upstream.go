@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ax-run/ax/dag/progress"
+	"github.com/ax-run/ax/internal/store/internal/db"
 )
 
 // Term is one condition of a workflow that starts when others complete (S12).
@@ -102,38 +103,25 @@ type UpstreamSet struct {
 	Later       int
 }
 
-const setColumns = `workflow_id, key, state, COALESCE(reason, ''), COALESCE(run_id, 0), satisfied, scheduled_at, to_char(logical_date, 'YYYY-MM-DD'),
-	created_at, expires_at, ended_at, later`
-
-func scanSet(row pgx.CollectableRow) (UpstreamSet, error) {
-	var set UpstreamSet
-	var satisfied []byte
-	err := row.Scan(&set.Workflow, &set.Key, &set.State, &set.Reason, &set.Run, &satisfied, &set.ScheduledAt, &set.LogicalDate,
-		&set.CreatedAt, &set.ExpiresAt, &set.EndedAt, &set.Later)
-	if err != nil {
-		return set, err
-	}
-	return set, json.Unmarshal(satisfied, &set.Satisfied)
+func upstreamSet(r db.LockSetRow) (UpstreamSet, error) {
+	set := UpstreamSet{Workflow: r.WorkflowID, Key: r.Key, State: SetState(r.State), Reason: r.Reason, Run: RunID(r.RunID), ScheduledAt: r.ScheduledAt,
+		LogicalDate: r.LogicalDate, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, EndedAt: r.EndedAt, Later: int(r.Later)}
+	return set, json.Unmarshal(r.Satisfied, &set.Satisfied)
 }
 
 // LockSet makes a set if there is none of its workflow and key, and locks it; it returns the stored one. Sets are locked in order of
 // workflow and key.
 func (s *Store) LockSet(ctx context.Context, tx pgx.Tx, set UpstreamSet, window time.Duration) (UpstreamSet, error) {
-	_, err := tx.Exec(ctx, `INSERT INTO ax.upstream_sets (workflow_id, key, scheduled_at, logical_date, expires_at)
-		VALUES ($1, $2, $3, $4::date, now() + $5::bigint * interval '1 microsecond') ON CONFLICT DO NOTHING`,
-		set.Workflow, set.Key, set.ScheduledAt, set.LogicalDate, window.Microseconds())
+	q := db.New(tx)
+	err := q.AddSet(ctx, db.AddSetParams{WorkflowID: set.Workflow, Key: set.Key, ScheduledAt: set.ScheduledAt, LogicalDate: set.LogicalDate, WindowUs: window.Microseconds()})
 	if err != nil {
 		return set, fmt.Errorf("make upstream set %s: %w", set.Key, err)
 	}
-	rows, err := tx.Query(ctx, "SELECT "+setColumns+" FROM ax.upstream_sets WHERE workflow_id = $1 AND key = $2 FOR UPDATE", set.Workflow, set.Key)
+	row, err := q.LockSet(ctx, db.LockSetParams{WorkflowID: set.Workflow, Key: set.Key})
 	if err != nil {
 		return set, fmt.Errorf("lock upstream set %s: %w", set.Key, err)
 	}
-	got, err := pgx.CollectExactlyOneRow(rows, scanSet)
-	if err != nil {
-		return set, fmt.Errorf("lock upstream set %s: %w", set.Key, err)
-	}
-	return got, nil
+	return upstreamSet(row)
 }
 
 // SaveSet writes what a locked set is now.
@@ -142,11 +130,8 @@ func (s *Store) SaveSet(ctx context.Context, tx pgx.Tx, set UpstreamSet) error {
 	if err != nil {
 		return fmt.Errorf("write upstream set %s: %w", set.Key, err)
 	}
-	_, err = tx.Exec(ctx, `UPDATE ax.upstream_sets SET state = $3, reason = $4, run_id = $5, satisfied = $6::jsonb, scheduled_at = $7, logical_date = $8::date,
-			later_at = CASE WHEN later < $9 THEN now() ELSE later_at END, later = $9,
-			ended_at = CASE WHEN $3 = 'waiting' THEN NULL ELSE COALESCE(ended_at, now()) END
-		WHERE workflow_id = $1 AND key = $2`,
-		set.Workflow, set.Key, string(set.State), orNull(set.Reason), orNull(int64(set.Run)), string(satisfied), set.ScheduledAt, set.LogicalDate, set.Later)
+	err = db.New(tx).SaveSet(ctx, db.SaveSetParams{WorkflowID: set.Workflow, Key: set.Key, State: string(set.State), Reason: orNull(set.Reason), RunID: orNull(int64(set.Run)),
+		Satisfied: satisfied, ScheduledAt: set.ScheduledAt, LogicalDate: set.LogicalDate, Later: int32(set.Later)})
 	if err != nil {
 		return fmt.Errorf("write upstream set %s: %w", set.Key, err)
 	}
@@ -155,8 +140,7 @@ func (s *Store) SaveSet(ctx context.Context, tx pgx.Tx, set UpstreamSet) error {
 
 // DropSet removes a waiting set that another key has taken the place of.
 func (s *Store) DropSet(ctx context.Context, tx pgx.Tx, workflow int64, key string) error {
-	_, err := tx.Exec(ctx, "DELETE FROM ax.upstream_sets WHERE workflow_id = $1 AND key = $2 AND state = 'waiting'", workflow, key)
-	if err != nil {
+	if err := db.New(tx).DropSet(ctx, db.DropSetParams{WorkflowID: workflow, Key: key}); err != nil {
 		return fmt.Errorf("drop upstream set %s: %w", key, err)
 	}
 	return nil
@@ -164,24 +148,20 @@ func (s *Store) DropSet(ctx context.Context, tx pgx.Tx, workflow int64, key stri
 
 // WaitingSets lists a workflow's sets that wait, oldest first, at most limit.
 func (s *Store) WaitingSets(ctx context.Context, tx pgx.Tx, workflow int64, limit int) ([]UpstreamSet, error) {
-	rows, err := tx.Query(ctx, "SELECT "+setColumns+" FROM ax.upstream_sets WHERE workflow_id = $1 AND state = 'waiting' ORDER BY created_at, key LIMIT $2", workflow, limit)
+	rows, err := db.New(tx).WaitingSets(ctx, db.WaitingSetsParams{WorkflowID: workflow, Most: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list waiting upstream sets: %w", err)
 	}
-	got, err := pgx.CollectRows(rows, scanSet)
-	if err != nil {
-		return nil, fmt.Errorf("list waiting upstream sets: %w", err)
-	}
-	return got, nil
+	return mapRows(rows, func(r db.WaitingSetsRow) (UpstreamSet, error) { return upstreamSet(db.LockSetRow(r)) })
 }
 
 // ExpireSets ends the sets that were incomplete when their window ended, and says how many.
 func (s *Store) ExpireSets(ctx context.Context) (int64, error) {
-	tag, err := s.pool.Exec(ctx, `UPDATE ax.upstream_sets SET state = 'expired', ended_at = now() WHERE state = 'waiting' AND expires_at <= now()`)
+	n, err := db.New(s.pool).ExpireSets(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("expire upstream sets: %w", err)
 	}
-	return tag.RowsAffected(), nil
+	return n, nil
 }
 
 // SetMark is a place in a list of sets: newest first.
@@ -192,16 +172,11 @@ type SetMark struct {
 
 // Sets lists a workflow's upstream sets, newest first, after a place.
 func (s *Store) Sets(ctx context.Context, workflow int64, state SetState, after SetMark, limit int) ([]UpstreamSet, error) {
-	rows, err := s.pool.Query(ctx, "SELECT "+setColumns+` FROM ax.upstream_sets WHERE workflow_id = $1 AND ($2 = '' OR state = $2) AND (created_at, key) < ($3, $4)
-		ORDER BY created_at DESC, key DESC LIMIT $5`, workflow, string(state), after.At, after.Key, limit)
+	rows, err := db.New(s.pool).ListSets(ctx, db.ListSetsParams{WorkflowID: workflow, State: string(state), BeforeAt: after.At, BeforeKey: after.Key, Most: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list upstream sets: %w", err)
 	}
-	got, err := pgx.CollectRows(rows, scanSet)
-	if err != nil {
-		return nil, fmt.Errorf("list upstream sets: %w", err)
-	}
-	return got, nil
+	return mapRows(rows, func(r db.ListSetsRow) (UpstreamSet, error) { return upstreamSet(db.LockSetRow(r)) })
 }
 
 // NamedTerm is a term with the names of its workflow.
@@ -212,19 +187,13 @@ type NamedTerm struct {
 
 // NamedTerms lists what a workflow waits for, and whether any of it is enough.
 func (s *Store) NamedTerms(ctx context.Context, workflow int64) (terms []NamedTerm, anyOf bool, err error) {
-	rows, err := s.pool.Query(ctx, `SELECT u.mode = 'any', t.place, t.upstream_id, t.node, t.outcome, t.match, t.take, n.name, w.code FROM ax.upstreams u
-		JOIN ax.upstream_terms t ON t.workflow_id = u.workflow_id JOIN ax.workflows w ON w.id = t.upstream_id JOIN ax.namespaces n ON n.id = w.namespace_id
-		WHERE u.workflow_id = $1 ORDER BY t.place`, workflow)
+	rows, err := db.New(s.pool).NamedTerms(ctx, workflow)
 	if err != nil {
 		return nil, false, fmt.Errorf("list upstream terms: %w", err)
 	}
-	var t NamedTerm
-	_, err = pgx.ForEachRow(rows, []any{&anyOf, &t.Place, &t.Upstream, &t.Node, &t.Outcome, &t.Match, &t.Take, &t.Namespace, &t.Workflow}, func() error {
-		terms = append(terms, t)
-		return nil
-	})
-	if err != nil {
-		return nil, false, fmt.Errorf("list upstream terms: %w", err)
+	for _, r := range rows {
+		t := Term{Place: int(r.Place), Upstream: r.UpstreamID, Node: r.Node, Outcome: r.Outcome, Match: r.Match, Take: r.Take}
+		terms, anyOf = append(terms, NamedTerm{Term: t, Namespace: r.Namespace, Workflow: r.Code}), r.AnyOf
 	}
 	return terms, anyOf, nil
 }

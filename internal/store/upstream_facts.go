@@ -26,67 +26,60 @@ type TermRun struct {
 	LogicalDate string
 }
 
-// What a term sees of a run: test runs are nothing to it, and a node that an ended run never came to counts as skipped.
-const termRuns = `SELECT r.id, r.generation, s.state, r.scheduled_at, to_char(r.logical_date, 'YYYY-MM-DD') FROM %s
-	LEFT JOIN LATERAL (SELECT n.state FROM ax.node_runs n WHERE n.run_id = r.id AND n.node = $2 AND n.shard = -1
-		ORDER BY n.generation DESC, n.attempt DESC LIMIT 1) n ON $2 <> ''
-	CROSS JOIN LATERAL (SELECT CASE WHEN $2 = '' THEN r.state WHEN n.state IN ('succeeded', 'failed', 'skipped', 'upstream_failed', 'canceled') THEN n.state
-		WHEN r.state IN ('succeeded', 'failed', 'canceled', 'skipped') THEN 'skipped' ELSE '' END AS state) s
-	WHERE r.only_nodes IS NULL AND %s`
-
-func (k TermKey) runs(rest string) (sql string, value any) {
-	from, where := "ax.watched_runs k JOIN ax.runs r ON r.id = k.run_id", "k.workflow_id = $1 AND k.logical_date = $3::text::date"
-	value = k.Date
-	if !k.At.IsZero() {
-		where, value = "k.workflow_id = $1 AND k.scheduled_at = $3::timestamptz", k.At
-	}
-	return fmt.Sprintf(termRuns, from, where+rest), value
+func termRun(r db.RunOfTermRow) (TermRun, error) {
+	return TermRun{Run: RunID(r.ID), Generation: int(r.Generation), State: progress.State(r.State), ScheduledAt: r.ScheduledAt, LogicalDate: r.LogicalDate}, nil
 }
 
-func collectTermRuns(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]TermRun, error) {
-	rows, err := tx.Query(ctx, sql, args...)
+// termRuns converts what a query brought.
+func termRuns[R any](rows []R, err error, convert func(R) db.RunOfTermRow) ([]TermRun, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read runs of an upstream term: %w", err)
 	}
-	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[TermRun])
-	if err != nil {
-		return nil, fmt.Errorf("read runs of an upstream term: %w", err)
-	}
-	return got, nil
+	return mapRows(rows, func(r R) (TermRun, error) { return termRun(convert(r)) })
 }
 
 // NewestOfKey reads the newest run of a key, none for none.
 func (s *Store) NewestOfKey(ctx context.Context, tx pgx.Tx, t Term, k TermKey) ([]TermRun, error) {
-	sql, value := k.runs(" ORDER BY k.run_id DESC LIMIT 1")
-	return collectTermRuns(ctx, tx, sql, t.Upstream, t.Node, value)
+	if k.At.IsZero() {
+		rows, err := db.New(tx).NewestOfDate(ctx, db.NewestOfDateParams{Node: t.Node, WorkflowID: t.Upstream, Date: k.Date})
+		return termRuns(rows, err, func(r db.NewestOfDateRow) db.RunOfTermRow { return db.RunOfTermRow(r) })
+	}
+	rows, err := db.New(tx).NewestOfTime(ctx, db.NewestOfTimeParams{Node: t.Node, WorkflowID: t.Upstream, At: k.At})
+	return termRuns(rows, err, func(r db.NewestOfTimeRow) db.RunOfTermRow { return db.RunOfTermRow(r) })
 }
 
 // RunsOfKey reads the runs of a key that satisfy a term, oldest first.
 func (s *Store) RunsOfKey(ctx context.Context, tx pgx.Tx, t Term, k TermKey, limit int) ([]TermRun, error) {
-	sql, value := k.runs(" AND s.state = ANY ($4::text[]) ORDER BY k.run_id LIMIT $5")
-	return collectTermRuns(ctx, tx, sql, t.Upstream, t.Node, value, t.States(), limit)
+	var states []string
+	for _, state := range t.States() {
+		states = append(states, string(state))
+	}
+	if k.At.IsZero() {
+		rows, err := db.New(tx).RunsOfDate(ctx, db.RunsOfDateParams{Node: t.Node, WorkflowID: t.Upstream, Date: k.Date, States: states, Most: int32(limit)})
+		return termRuns(rows, err, func(r db.RunsOfDateRow) db.RunOfTermRow { return db.RunOfTermRow(r) })
+	}
+	rows, err := db.New(tx).RunsOfTime(ctx, db.RunsOfTimeParams{Node: t.Node, WorkflowID: t.Upstream, At: k.At, States: states, Most: int32(limit)})
+	return termRuns(rows, err, func(r db.RunsOfTimeRow) db.RunOfTermRow { return db.RunOfTermRow(r) })
 }
 
 // RunOfTerm reads one run as a term sees it.
 func (s *Store) RunOfTerm(ctx context.Context, tx pgx.Tx, t Term, run RunID) ([]TermRun, error) {
-	return collectTermRuns(ctx, tx, fmt.Sprintf(termRuns, "ax.runs r", "r.workflow_id = $1 AND r.id = $3"), t.Upstream, t.Node, run)
+	rows, err := db.New(tx).RunOfTerm(ctx, db.RunOfTermParams{Node: t.Node, WorkflowID: t.Upstream, ID: int64(run)})
+	return termRuns(rows, err, func(r db.RunOfTermRow) db.RunOfTermRow { return r })
 }
 
 // LatestEnded reads the newest run of a term's workflow that has ended, or of which its node has.
 func (s *Store) LatestEnded(ctx context.Context, tx pgx.Tx, t Term) ([]TermRun, error) {
-	sql := fmt.Sprintf(termRuns, "ax.runs r", `r.workflow_id = $1 AND s.state NOT IN ('', 'queued', 'running')
-		AND (r.trigger <> 'backfill' OR EXISTS (SELECT FROM ax.watched_runs k WHERE k.run_id = r.id)) ORDER BY r.id DESC LIMIT 1`)
-	return collectTermRuns(ctx, tx, sql, t.Upstream, t.Node)
+	rows, err := db.New(tx).LatestEnded(ctx, db.LatestEndedParams{Node: t.Node, WorkflowID: t.Upstream})
+	return termRuns(rows, err, func(r db.LatestEndedRow) db.RunOfTermRow { return db.RunOfTermRow(r) })
 }
 
 // GoingOn reports whether another run of a key than the given one has not ended.
 func (s *Store) GoingOn(ctx context.Context, tx pgx.Tx, workflow int64, k TermKey, except RunID) (going bool, err error) {
 	if k.At.IsZero() {
-		err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM ax.watched_runs WHERE workflow_id = $1 AND logical_date = $2::text::date AND run_id <> $3 AND NOT ended)`,
-			workflow, k.Date, except).Scan(&going)
+		going, err = db.New(tx).GoingOnOfDate(ctx, db.GoingOnOfDateParams{WorkflowID: workflow, Date: k.Date, ExceptRun: int64(except)})
 	} else {
-		err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM ax.watched_runs WHERE workflow_id = $1 AND scheduled_at = $2 AND run_id <> $3 AND NOT ended)`,
-			workflow, k.At, except).Scan(&going)
+		going, err = db.New(tx).GoingOnOfTime(ctx, db.GoingOnOfTimeParams{WorkflowID: workflow, At: k.At, ExceptRun: int64(except)})
 	}
 	if err != nil {
 		return false, fmt.Errorf("look for runs that go on: %w", err)
@@ -105,8 +98,7 @@ func (s *Store) SchedulesIn(ctx context.Context, tx pgx.Tx, workflow int64) ([]S
 
 // Unfired reports whether a schedule had an instant in a stretch, both ends included, that came and made no run.
 func (s *Store) Unfired(ctx context.Context, tx pgx.Tx, sched int64, from, until time.Time) (there bool, err error) {
-	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM ax.fires WHERE schedule_id = $1 AND kind = 'fire' AND result <> 'fired'
-			AND scheduled_at <= $3 AND COALESCE(until_at, scheduled_at) >= $2)`, sched, from, until).Scan(&there)
+	there, err = db.New(tx).UnfiredIn(ctx, db.UnfiredInParams{ScheduleID: sched, Since: from, Until: until})
 	if err != nil {
 		return false, fmt.Errorf("look for slots without a run: %w", err)
 	}
