@@ -10,8 +10,6 @@ import (
 type BuildOptions struct {
 	// DefaultTimezone is the zone of schedules that name none (S6); empty means DefaultTimezone.
 	DefaultTimezone string
-	// AllowUnsupported accepts what this version cannot run yet.
-	AllowUnsupported bool
 }
 
 // Build checks a definition and returns its graph, or everything wrong with it. The graph is nil when
@@ -26,9 +24,6 @@ func Build(def *Definition, opt BuildOptions) (*Graph, Problems) {
 		c.node(c.at(name), name, def.Nodes[name])
 	}
 	e := c.edges()
-	if !opt.AllowUnsupported {
-		c.unsupported()
-	}
 	order, knots := e.order(c.finally)
 	c.cycles(e, knots)
 	c.branches(e, order)

@@ -17,7 +17,7 @@ import (
 )
 
 func load(t require.TestingT, text string) *dag.Graph {
-	g, problems := dag.Load([]byte(text), dag.BuildOptions{AllowUnsupported: true})
+	g, problems := dag.Load([]byte(text), dag.BuildOptions{})
 	require.Empty(t, problems)
 	return g
 }
@@ -181,17 +181,6 @@ func TestBuildOfValues(t *testing.T) {
 	require.True(t, problems.Failed())
 }
 
-// Whatever the unsupported tables refuse is accepted once they are lifted.
-func TestUnsupportedIsAllThatIsWrong(t *testing.T) {
-	data, err := os.ReadFile("testdata/problems/unsupported.yaml")
-	require.NoError(t, err)
-	_, problems := dag.Load(data, dag.BuildOptions{})
-	for _, p := range problems {
-		require.Equal(t, dag.CodeNotSupported, p.Code, p)
-	}
-	require.NotNil(t, load(t, string(data)))
-}
-
 func TestExpressionsAreCompiled(t *testing.T) {
 	data, err := os.ReadFile("testdata/valid/everything.yaml")
 	require.NoError(t, err)
@@ -288,9 +277,9 @@ func TestProblemAsJSON(t *testing.T) {
 func TestBuildIsIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		def := randomDefinition(t)
-		first, problems := dag.Build(def, dag.BuildOptions{AllowUnsupported: true})
+		first, problems := dag.Build(def, dag.BuildOptions{})
 		require.False(t, problems.Failed(), "%v", problems)
-		second, problems := dag.Build(first.Definition(), dag.BuildOptions{AllowUnsupported: true})
+		second, problems := dag.Build(first.Definition(), dag.BuildOptions{})
 		require.False(t, problems.Failed(), "%v", problems)
 		require.Equal(t, string(first.Canonical()), string(second.Canonical()))
 		read, problems := dag.Parse(first.Canonical())

@@ -197,7 +197,7 @@ func (c *checker) fanout(at *place, n *Node) {
 }
 
 func (c *checker) shards(at *place, s Shards) {
-	if s == "" || s == "workers" || s == "capacity" {
+	if s == "" || s == ShardsWorkers || s == ShardsCapacity {
 		return
 	}
 	if n, err := strconv.Atoi(string(s)); err != nil || n < 1 || n > maxShards {

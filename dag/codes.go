@@ -42,6 +42,4 @@ const (
 
 	// CodeTooManyProblems closes a list that was cut short.
 	CodeTooManyProblems = "too_many_problems"
-	// CodeNotSupported marks what the definition language has and this version does not run.
-	CodeNotSupported = "not_supported"
 )

@@ -151,6 +151,12 @@ type Fanout struct {
 // Shards is "", a positive number in decimal, "workers" or "capacity".
 type Shards string
 
+// The shards that are counted when the node is split: one on each matching worker, or as many as they have capacity.
+const (
+	ShardsWorkers  Shards = "workers"
+	ShardsCapacity Shards = "capacity"
+)
+
 // Success says how many shards must succeed: "all", "any", "at_least 3" or "at_least 50%".
 // In a document the last two are written {at_least: 3} and {at_least: 50%}.
 type Success string

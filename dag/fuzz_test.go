@@ -22,7 +22,7 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		g, problems := dag.Load(data, dag.BuildOptions{AllowUnsupported: true})
+		g, problems := dag.Load(data, dag.BuildOptions{})
 		require.Equal(t, g == nil, problems.Failed())
 		for _, p := range problems {
 			require.NotEmpty(t, p.Code)

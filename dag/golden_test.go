@@ -42,15 +42,12 @@ func filesOf(folder string) []string {
 	return append(yaml, json...)
 }
 
-// supported are the cases that ask about the limits of this version.
-var supported = map[string]bool{"unsupported.yaml": true}
-
 func TestProblems(t *testing.T) {
 	for _, path := range files(t, "problems") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			data, err := os.ReadFile(path)
 			require.NoError(t, err)
-			g, problems := dag.Load(data, dag.BuildOptions{AllowUnsupported: !supported[filepath.Base(path)]})
+			g, problems := dag.Load(data, dag.BuildOptions{})
 			require.True(t, problems.Failed())
 			require.Nil(t, g)
 			got := problems.Error() + "\n"
@@ -67,13 +64,13 @@ func TestValid(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			data, err := os.ReadFile(path)
 			require.NoError(t, err)
-			g, problems := dag.Load(data, dag.BuildOptions{AllowUnsupported: true})
+			g, problems := dag.Load(data, dag.BuildOptions{})
 			require.Empty(t, problems)
 			var pretty bytes.Buffer
 			require.NoError(t, json.Indent(&pretty, g.Canonical(), "", "  "))
 			golden(t, strings.TrimSuffix(path, filepath.Ext(path))+".golden", pretty.String()+"\n")
 
-			again, problems := dag.Load(g.Canonical(), dag.BuildOptions{AllowUnsupported: true})
+			again, problems := dag.Load(g.Canonical(), dag.BuildOptions{})
 			require.Empty(t, problems, "what Build writes out, Build accepts")
 			require.Equal(t, g.Digest(), again.Digest(), "and it means the same")
 			rebuilt, err := dag.Rebuild(g.Canonical())

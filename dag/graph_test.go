@@ -23,7 +23,7 @@ func shape(needs map[string][]string) *dag.Definition {
 }
 
 func build(t require.TestingT, def *dag.Definition) *dag.Graph {
-	g, problems := dag.Build(def, dag.BuildOptions{AllowUnsupported: true})
+	g, problems := dag.Build(def, dag.BuildOptions{})
 	require.Empty(t, problems)
 	return g
 }

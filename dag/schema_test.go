@@ -68,7 +68,7 @@ func TestSchemaAcceptsValidDefinitions(t *testing.T) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.Empty(t, faults(root, root, document(t, data), ""), path)
-		g, problems := dag.Load(data, dag.BuildOptions{AllowUnsupported: true})
+		g, problems := dag.Load(data, dag.BuildOptions{})
 		require.Empty(t, problems)
 		require.Empty(t, faults(root, root, document(t, g.Canonical()), ""), path)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/dag/progress"
 	"github.com/ax-run/ax/internal/expr"
 	"github.com/ax-run/ax/internal/store"
@@ -77,6 +78,9 @@ func (e *evaluation) Branch(i int) ([]int, *progress.Error) {
 // Expand implements progress.Evaluator.
 func (e *evaluation) Expand(i int) (int, *progress.Error) {
 	v := e.run.plan.graph.At(i)
+	if s := v.Node.Shards; s == dag.ShardsWorkers || s == dag.ShardsCapacity {
+		return e.expandWorkers(i, v.Node)
+	}
 	if v.ForEach == nil {
 		n, err := strconv.Atoi(string(v.Node.Shards))
 		if err != nil {
@@ -105,6 +109,47 @@ func (e *evaluation) Expand(i int) (int, *progress.Error) {
 	}
 	e.items[i] = list
 	return len(items), nil
+}
+
+// expandWorkers splits a node over the workers that would take it now: suspect ones are left out (S21). The names of those that shards are made for
+// are kept as the shards' items.
+func (e *evaluation) expandWorkers(i int, n *dag.Node) (int, *progress.Error) {
+	place := e.run.plan.places[i]
+	workers, err := e.engine.store.Candidates(e.ctx, e.tx, store.BaseQueue(place.Queue), n.Labels)
+	if err != nil {
+		return 0, e.fault(err)
+	}
+	capacity, names := 0, []string{}
+	for _, w := range workers {
+		if slices.Contains(w.Kinds, place.Kind) {
+			names = append(names, w.Name)
+			capacity += w.Capacity
+		}
+	}
+	total := len(names)
+	if n.Shards == dag.ShardsCapacity {
+		total = capacity
+	} else if err := e.keepItems(i, names); err != nil {
+		return 0, err
+	}
+	if total > maxItems {
+		return 0, &progress.Error{Class: progress.Permanent, Code: "too_many_shards",
+			Message: fmt.Sprintf("the workers make %d shards, at most %d are run", total, maxItems)}
+	}
+	return total, nil
+}
+
+// keepItems notes what a node's shards are about.
+func (e *evaluation) keepItems(i int, items []string) *progress.Error {
+	list, err := json.Marshal(items)
+	if err != nil {
+		return &progress.Error{Class: progress.System, Code: codeInternal, Message: err.Error()}
+	}
+	if e.items == nil {
+		e.items = make(map[int][]byte)
+	}
+	e.items[i] = list
+	return nil
 }
 
 // Until implements progress.Evaluator.

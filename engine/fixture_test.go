@@ -72,7 +72,7 @@ func (b *bed) register(definition string) int64 {
 	b.Helper()
 	def, problems := dag.Parse([]byte(definition))
 	require.Empty(b, problems)
-	graph, problems := dag.Build(def, dag.BuildOptions{DefaultTimezone: "UTC", AllowUnsupported: true})
+	graph, problems := dag.Build(def, dag.BuildOptions{DefaultTimezone: "UTC"})
 	require.NoError(b, problems.Err())
 	namespace, err := b.store.Namespace(b.Context(), "default")
 	require.NoError(b, err)

@@ -34,7 +34,7 @@ type keeper struct {
 func newKeeper(e *Engine) *keeper {
 	k := &keeper{engine: e, loops: make(map[string]*service.Loop)}
 	for name, round := range map[string]func(context.Context) (time.Duration, error){
-		"due": k.due, "workers": k.workers, "intents": k.intents, "signals": k.signals, "reap": k.reap, "expire": k.expire, "pools": k.pools,
+		"due": k.due, "workers": k.workers, "intents": k.intents, "signals": k.signals, "reap": k.reap, "expire": k.expire, "pools": k.pools, "routes": k.routes,
 		"reconcile": newReconciler(e).round,
 	} {
 		k.loops[name] = service.NewLoop(service.LoopConfig{Name: name, Logger: e.log, Round: e.patiently(name, round)})
@@ -55,7 +55,7 @@ func (k *keeper) Start(ctx context.Context) error {
 	}
 	ctx, k.ears = context.WithCancel(context.WithoutCancel(ctx))
 	k.deaf.Go(func() {
-		channels := []string{store.ChannelDue, store.ChannelIntent, store.ChannelWorkers, store.ChannelStop, store.ChannelPool}
+		channels := []string{store.ChannelDue, store.ChannelIntent, store.ChannelWorkers, store.ChannelStop, store.ChannelPool, store.ChannelRoute}
 		k.engine.store.Listen(ctx, channels, k.hear)
 	})
 	return nil
@@ -83,8 +83,14 @@ func (k *keeper) hear(channel, payload string) {
 		k.loops["intents"].Wake()
 		k.loops["signals"].Wake()
 	case store.ChannelWorkers:
-		k.loops["workers"].Wake()
-		k.loops["reap"].Wake()
+		for _, name := range []string{"workers", "reap", "routes"} {
+			k.loops[name].Wake()
+		}
+		if w := k.engine.worker; w != nil {
+			w.look() // there may be a new route that it serves
+		}
+	case store.ChannelRoute:
+		k.loops["routes"].Wake()
 	case store.ChannelPool:
 		k.loops["pools"].Wake()
 	case store.ChannelStop:

@@ -113,7 +113,7 @@ func (p *plans) load(ctx context.Context, versions []int64) ([]planned, error) {
 	out := make([]planned, len(versions))
 	for i, v := range versions {
 		if source, ok := sources[v]; ok {
-			out[i].plan, out[i].err = newPlan(v, source, queues[source.Namespace])
+			out[i].plan, out[i].err = p.prepare(ctx, v, source, queues[source.Namespace])
 		} else {
 			out[i].err = fmt.Errorf("version %d: %w", v, store.ErrNotFound)
 		}
@@ -126,8 +126,8 @@ func (p *plans) load(ctx context.Context, versions []int64) ([]planned, error) {
 	return out, nil
 }
 
-// newPlan makes a version ready to run; queues are the River names of its namespace's queues.
-func newPlan(version int64, source store.VersionSource, queues map[string]string) (*plan, error) {
+// prepare makes a version ready to run; queues are the River names of its namespace's queues. The routes of its nodes are made to exist.
+func (p *plans) prepare(ctx context.Context, version int64, source store.VersionSource, queues map[string]string) (*plan, error) {
 	graph, err := dag.Rebuild(source.Definition)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,13 @@ func newPlan(version int64, source store.VersionSource, queues map[string]string
 	made.undecided = made.undecided || graph.Ordinary() == 0
 	for i := range graph.Len() {
 		node := graph.At(i).Node
-		made.places = append(made.places, store.Place{Kind: jobKind(node), Queue: queues[node.Queue], Priority: cmp.Or(node.Priority, graph.Definition().Priority)})
+		queue := queues[node.Queue]
+		if route, routed := routeOf(node, queue); routed {
+			if queue, err = p.store.EnsureRoute(ctx, route); err != nil {
+				return nil, err
+			}
+		}
+		made.places = append(made.places, store.Place{Kind: jobKind(node), Queue: queue, Priority: cmp.Or(node.Priority, graph.Definition().Priority)})
 		made.demands = append(made.demands, store.NewDemand(source.Namespace, node.Pools))
 	}
 	return made, nil

@@ -205,8 +205,10 @@ func (i *incarnation) row() store.Worker {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	capacity := 0
-	for _, n := range i.queues {
-		capacity += n
+	for name, n := range i.queues {
+		if store.BaseQueue(name) == name {
+			capacity += n
+		}
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -225,9 +227,14 @@ func (i *incarnation) register(ctx context.Context) error {
 	return i.store().RegisterWorker(ctx, i.row())
 }
 
-// newQueues finds the queues to serve that are not served yet.
+// newQueues finds the queues to serve that are not served yet, and the routes of them that lead here. Of each route it runs as many at once as of its
+// queue.
 func (i *incarnation) newQueues(ctx context.Context) (map[string]int, error) {
 	names, err := i.store().Queues(ctx, i.namespace)
+	if err != nil {
+		return nil, err
+	}
+	routes, err := i.store().ServedRoutes(ctx, i.namespace, i.worker.config.Name, i.worker.config.Labels)
 	if err != nil {
 		return nil, err
 	}
@@ -241,6 +248,11 @@ func (i *incarnation) newQueues(ctx context.Context) (map[string]int, error) {
 		}
 		if i.queues[river] == 0 && capacity > 0 {
 			i.queues[river], fresh[river] = capacity, capacity
+		}
+	}
+	for _, lane := range routes {
+		if capacity := i.queues[store.BaseQueue(lane)]; i.queues[lane] == 0 && capacity > 0 {
+			i.queues[lane], fresh[lane] = capacity, capacity
 		}
 	}
 	return fresh, nil

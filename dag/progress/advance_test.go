@@ -91,7 +91,7 @@ func parsed(t *testing.T, nodes string) *dag.Graph {
 	for _, n := range def.Nodes {
 		n.Handler = "work"
 	}
-	g, problems := dag.Build(def, dag.BuildOptions{AllowUnsupported: true})
+	g, problems := dag.Build(def, dag.BuildOptions{})
 	require.False(t, problems.Failed(), "%v", problems)
 	return g
 }

@@ -103,7 +103,7 @@ func New(def dag.Definition, nodes []Node) (Shape, error) {
 	for i, n := range nodes {
 		def.Nodes[n.Name] = n.define(nodes, ordinaryChildren(nodes, i))
 	}
-	graph, problems := dag.Build(&def, dag.BuildOptions{DefaultTimezone: "UTC", AllowUnsupported: true})
+	graph, problems := dag.Build(&def, dag.BuildOptions{DefaultTimezone: "UTC"})
 	if problems.Failed() {
 		return Shape{}, problems.Err()
 	}
