@@ -28,7 +28,7 @@ test: prepare lint ## check everything: lint, then all tests under the race dete
 
 .PHONY: prepare
 prepare: ## install what the tests need and this machine lacks (as root on Debian)
-	@.ci/prepare compiler postgres
+	@.ci/prepare compiler postgres languages
 
 .PHONY: lint
 lint: fmt-check vet generated ## check form, suspicious code and that generated code is fresh

@@ -143,6 +143,7 @@ func TestASilentWorkerIsProbed(t *testing.T) {
 	p := newPushed(t, func(w http.ResponseWriter, _ dispatched) { w.WriteHeader(http.StatusAccepted) })
 	w := b.join(RemoteWorker{ID: "push", Address: p.URL, Handlers: []string{"x"}})
 	p.key.Store(&w.Token)
+	w.beat()
 	run := b.launch(b.register("workflow: w\nnodes:\n  a: {handler: x}\n"), 1, "{}")[0]
 	b.until("it came", func() bool { return p.count() == 1 })
 	b.until("it was probed", func() bool {

@@ -392,9 +392,10 @@ CREATE INDEX workers_by_name ON ax.workers (namespace_id, name);
 -- Whether a worker is lost. One with an address is lost only when somebody has tried to reach it there and could not, which sets its beat.
 CREATE FUNCTION ax.worker_lost(beat_at timestamptz, lease interval, address text) RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE
     RETURN beat_at = '-infinity' OR address IS NULL AND beat_at + lease < now();
--- Whether a worker may be given something new.
+-- Whether a worker may be given something new. One that is pushed to may, once it has beaten: then it knows the key of the signatures.
 CREATE FUNCTION ax.worker_takes(w ax.workers) RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN w.beat_at + w.suspect_after >= now() AND NOT w.stopping AND NOT w.leaving AND w.drained_at IS NULL;
+    RETURN w.beat_at + w.suspect_after >= now() AND NOT w.stopping AND NOT w.leaving AND w.drained_at IS NULL
+        AND (w.address IS NULL OR w.beat_at > w.started_at);
 -- What a worker is called to people.
 CREATE FUNCTION ax.worker_state(w ax.workers) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
     RETURN CASE WHEN ax.worker_lost(w.beat_at, w.lease, w.address) THEN 'lost' WHEN w.beat_at + w.suspect_after < now() THEN 'suspect'

@@ -46,6 +46,7 @@ func newWorker(c *call) *cobra.Command {
 	f.targets.add(cmd, "")
 	f.commands.add(cmd)
 	f.log.add(cmd, "info")
+	cmd.AddCommand(newConformance(c))
 	return cmd
 }
 

@@ -31,7 +31,7 @@ func (s *Store) BeatRemote(ctx context.Context, incarnation string) (b Beaten, e
 	batch.Queue(`WITH old AS (SELECT incarnation, beat_at, queues FROM ax.workers WHERE incarnation = $1 FOR NO KEY UPDATE), beaten AS (
 			UPDATE ax.workers w SET beat_at = now(), failed_probes = 0, queues = ax.queues_of(w) FROM old
 			WHERE w.incarnation = old.incarnation AND NOT ax.worker_lost(w.beat_at, w.lease, w.address)
-			RETURNING old.beat_at AS before, w.drained_at IS NOT NULL AS drained, old.queues <> w.queues OR old.beat_at + w.suspect_after < now() AS told)
+			RETURNING old.beat_at AS before, w.drained_at IS NOT NULL AS drained, old.queues <> w.queues OR old.beat_at + w.suspect_after < now() OR old.beat_at = w.started_at AS told)
 		SELECT before, drained, now(), CASE WHEN told THEN pg_notify('ax_workers', '')::text END FROM beaten`, incarnation).Query(func(rows pgx.Rows) error {
 		var told *string
 		_, err := pgx.ForEachRow(rows, []any{&b.Before, &b.Drained, &b.Now, &told}, func() error { found = true; return nil })
