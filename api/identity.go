@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/ax-run/ax/engine"
 	"github.com/ax-run/ax/internal/store"
 )
 
@@ -59,6 +60,8 @@ const (
 	roleKey = "role"
 	// selfKey is where an operation says that its handler signs in whoever calls it.
 	selfKey = "signs in by itself"
+	// ownKey is where an operation on a worker says that the worker may do it to itself.
+	ownKey = "own"
 )
 
 // needing makes an operation take a role.
@@ -87,7 +90,10 @@ func (a *API) signIn(ctx huma.Context, next func(huma.Context)) {
 		next(ctx)
 		return
 	}
-	me, refused := a.identify(ctx.Context(), ctx.Header("Authorization"))
+	me, refused := a.itself(ctx)
+	if me.actor == "" && refused == nil {
+		me, refused = a.identify(ctx.Context(), ctx.Header("Authorization"))
+	}
 	if refused == nil {
 		refused = me.refuse(ctx)
 	}
@@ -99,6 +105,25 @@ func (a *API) signIn(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	next(huma.WithValue(ctx, identityKey{}, me))
+}
+
+// itself finds out whether a worker does something to itself that it may, by its own token. The identity is empty otherwise.
+func (a *API) itself(ctx huma.Context) (identity, *Problem) {
+	token, ok := strings.CutPrefix(ctx.Header("Authorization"), "Bearer "+engine.WorkerTokenPrefix)
+	if !ok || ctx.Operation().Metadata[ownKey] != true {
+		return identity{}, nil
+	}
+	within, cancel := context.WithTimeout(ctx.Context(), requestTime)
+	defer cancel()
+	namespace, err := a.namespace(within, ctx.Param("namespace"))
+	if err == nil {
+		proof := engine.Proof{Namespace: namespace, Token: engine.WorkerTokenPrefix + token}
+		_, err = a.Remotes.ProveWorker(within, proof, ctx.Param("worker"))
+	}
+	if err != nil {
+		return identity{}, a.problemOf(within, err)
+	}
+	return identity{actor: "worker:" + ctx.Param("worker"), role: Developer, namespaces: []string{ctx.Param("namespace")}}, nil
 }
 
 func (i identity) refuse(ctx huma.Context) *Problem {

@@ -130,16 +130,17 @@ type pollOutput struct {
 
 type leaveInput struct {
 	OfWorker
+	WorkerProof
 	Drain bool `query:"drain" doc:"Let what it runs end first; otherwise that is run elsewhere at once."`
 }
 
 func (a *API) remoteRoutes() {
-	register := op(http.MethodPost, ns+"/workers", "register-worker", "workers")
+	register := told(op(http.MethodPost, ns+"/workers", "register-worker", "workers"), secretKey, true)
 	register.DefaultStatus = http.StatusCreated
 	handle(a, register, "Register a remote worker", a.registerWorker)
 	handle(a, proven(op(http.MethodPut, ns+"/workers/{worker}/heartbeat", "heartbeat-worker", "workers")), "Say that a worker lives and what it runs, and hear what is canceled", a.heartbeat)
 	handleFor(a, pollTime, proven(op(http.MethodPost, ns+"/workers/{worker}/poll", "poll-worker", "workers")), "Wait for attempts and take them", a.poll)
-	leave := op(http.MethodDelete, ns+"/workers/{worker}", "unregister-worker", "workers")
+	leave := told(op(http.MethodDelete, ns+"/workers/{worker}", "unregister-worker", "workers"), ownKey, true)
 	leave.DefaultStatus = http.StatusNoContent
 	handle(a, leave, "Unregister a remote worker", a.unregisterWorker)
 	a.reportRoutes()
@@ -271,7 +272,16 @@ func (a *API) poll(ctx context.Context, in *pollInput) (*pollOutput, error) {
 	return &pollOutput{got}, nil
 }
 
+// unregisterWorker ends the life of a worker that asks for it itself, which is not the newest of its name when another has taken over; somebody
+// else means the newest.
 func (a *API) unregisterWorker(ctx context.Context, in *leaveInput) (*struct{}, error) {
+	if strings.HasPrefix(in.token(), engine.WorkerTokenPrefix) {
+		incarnation, err := a.prove(ctx, in.OfWorker, in.WorkerProof)
+		if err != nil {
+			return nil, err
+		}
+		return nil, a.Remotes.LeaveRemote(ctx, incarnation, !in.Drain)
+	}
 	row, err := a.worker(ctx, in.OfWorker)
 	if err != nil {
 		return nil, err

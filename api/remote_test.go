@@ -107,7 +107,13 @@ func TestTheWorkerProtocolOverHTTP(t *testing.T) {
 	require.Equal(t, 2, detail.Refused[0].Attempt)
 	require.Contains(t, b.get(ns+"/node-runs/"+run.ID+":a/logs").text, "loading")
 
-	b.do(http.MethodDelete, ns+"/workers/py-1", "", "").is(http.StatusNoContent)
+	newer := as[api.RegisteredBody](b.post(ns+"/workers", `{"id": "py-1", "handlers": ["orders.load"], "capacity": 4, "protocol": 1}`).is(http.StatusCreated))
+	b.proven("axw_x", http.MethodDelete, ns+"/workers/py-1", "").problem(http.StatusUnauthorized)
+	require.Less(t, b.proven(got.WorkerToken, http.MethodDelete, ns+"/workers/py-1", "").status, 500, "it ends its own life")
+	b.proven(newer.WorkerToken, http.MethodPut, ns+"/workers/py-1/heartbeat", `{}`).is(http.StatusOK)
+	b.proven(newer.WorkerToken, http.MethodDelete, ns+"/workers/py-1", "").is(http.StatusNoContent)
+	b.proven(newer.WorkerToken, http.MethodPut, ns+"/workers/py-1/heartbeat", `{}`).problem(http.StatusGone)
+	b.do(http.MethodDelete, ns+"/workers/py-1", "", "").problem(http.StatusNotFound)
 	b.proven(got.WorkerToken, http.MethodPut, ns+"/workers/py-1/heartbeat", `{}`).problem(http.StatusGone)
 	b.proven(got.WorkerToken, http.MethodPost, ns+"/workers/py-1/poll", `{}`).problem(http.StatusGone)
 }

@@ -58,13 +58,14 @@ func NamespaceKey(secret []byte) string { return hex.EncodeToString(secret) }
 
 // The beginnings of tokens say what they are for.
 const (
-	workerTokenPrefix  = "axw_"
+	// WorkerTokenPrefix begins the tokens of remote workers.
+	WorkerTokenPrefix  = "axw_"
 	attemptTokenPrefix = "axe_"
 )
 
 // workerToken is what a remote worker proves itself with; it is also the key of the signatures on what it is sent.
 func workerToken(secret []byte, incarnation string) string {
-	return workerTokenPrefix + base64.RawURLEncoding.EncodeToString([]byte(incarnation)) + "." + seal(secret, "worker", incarnation)
+	return WorkerTokenPrefix + base64.RawURLEncoding.EncodeToString([]byte(incarnation)) + "." + seal(secret, "worker", incarnation)
 }
 
 // attemptToken is what the result_url of an attempt carries.
@@ -80,7 +81,7 @@ func seal(secret []byte, what, text string) string {
 
 // tokenWorker reads which incarnation a worker token is for, without checking it.
 func tokenWorker(token string) (incarnation string, ok bool) {
-	rest, ok := strings.CutPrefix(token, workerTokenPrefix)
+	rest, ok := strings.CutPrefix(token, WorkerTokenPrefix)
 	if !ok {
 		return "", false
 	}

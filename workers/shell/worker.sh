@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # A worker for ax in forty lines: needs curl and jq. What it runs is a program handlers/NAME, which reads its inputs on standard
 # input and writes its output, JSON, on standard output; exit code 64 is final, every other but 0 may be tried again.
-#   AX_SERVER=http://127.0.0.1:7420 workers/shell/worker.sh shell-1 handlers
+#   AX_SERVER=http://127.0.0.1:7420 AX_TOKEN=… workers/shell/worker.sh shell-1 handlers
 set -euo pipefail
 id=$1 folder=$2 ns=${AX_SERVER:-http://127.0.0.1:7420}/api/v1/namespaces/${AX_NAMESPACE:-default}
 token='' beating='' state=$(mktemp -d)
 
-send() { curl -fsS --retry 5 --retry-connrefused -X "$1" -H "Authorization: Bearer $token" -H 'Content-Type: application/json' --data-binary "${3:-{\}}" "$ns$2"; }
+send() { curl -fsS --retry 5 --retry-connrefused -X "$1" ${token:+-H "Authorization: Bearer $token"} -H 'Content-Type: application/json' --data-binary "${3:-{\}}" "$ns$2"; }
 
 leave() { trap - EXIT INT TERM; kill "$beating" 2>/dev/null || true; send DELETE "/workers/$id" || true; rm -rf "$state"; exit 0; }
 
 register() {
     local handlers told
+    token=${AX_TOKEN:-}
     handlers=$(find "$folder" -maxdepth 1 -type f -perm -u+x -printf '%f\n' | jq -R . | jq -sc .)
     token=$(send POST /workers "$(jq -nc --arg id "$id" --argjson h "$handlers" '{$id, app: "worker.sh", handlers: $h, capacity: 1, protocol: 1}')" | tee "$state/told" | jq -r .worker_token)
     told=$(jq -r .heartbeat_seconds "$state/told")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
 import threading
@@ -22,7 +23,7 @@ _log = logging.getLogger("ax_worker")
 class Worker:
     """Runs handlers for a server until it is stopped.
 
-    It polls, or with `listen` opens a port and is pushed to at `address`. Handlers run in threads, at most `capacity` at once.
+    Once the server takes tokens, `token`, or AX_TOKEN in the environment, is that of a developer: it registers with it. It polls, or with `listen` opens a port and is pushed to at `address`. Handlers run in threads, at most `capacity` at once.
     """
 
     def __init__(
@@ -38,7 +39,9 @@ class Worker:
         listen: tuple[str, int] | None = None,
         address: str = "",
         app: str = "",
+        token: str | None = None,
     ) -> None:
+        self._token = os.environ.get("AX_TOKEN", "") if token is None else token
         self._client = Client(server, namespace)
         self._handlers = dict(handlers)
         self._registration: dict[str, Any] = {
@@ -88,6 +91,7 @@ class Worker:
     def _register(self) -> bool:
         pause = 0.2
         while not self._stopping.is_set():
+            self._client.token = self._token
             try:
                 told = self._client.send("POST", "/workers", self._registration)
             except Away as error:
