@@ -62,7 +62,9 @@ nodes:
   e: {handler: x, labels: {zone: mars}, needs: [d]}
 `)
 	run := b.launch(version, 1, "{}")[0]
-	b.until("e waits for a worker", func() bool { return b.count("SELECT count(*) FROM ax.held WHERE run_id = $1 AND node = 'e' AND kind = 'worker'", run) == 1 })
+	b.until("e waits for a worker", func() bool {
+		return b.count("SELECT count(*) FROM ax.held WHERE run_id = $1 AND node = 'e' AND kind = 'worker'", run) == 1
+	})
 	require.Equal(t, map[string]int{"gpu": 3, "cpu": 1}, l.counts())
 	b.startLabeled("rover", map[string]string{"zone": "mars"}, l)
 	require.Equal(t, progress.Succeeded, b.wait(run))
@@ -171,7 +173,9 @@ func TestRemoteWorkersAreRoutedToo(t *testing.T) {
 		require.Equal(t, i, d.attempt(t).Shard)
 		require.NoError(t, w.report(d, good))
 	}
-	b.until("b waits", func() bool { return b.count("SELECT count(*) FROM ax.held WHERE run_id = $1 AND node = 'b' AND kind = 'worker'", run) == 1 })
+	b.until("b waits", func() bool {
+		return b.count("SELECT count(*) FROM ax.held WHERE run_id = $1 AND node = 'b' AND kind = 'worker'", run) == 1
+	})
 	late := b.join(RemoteWorker{ID: "absent", Handlers: []string{"x"}})
 	late.stay()
 	require.NoError(t, late.report(late.take(1)[0], good))
@@ -204,4 +208,3 @@ func TestOnlyTheLostArcMoves(t *testing.T) {
 	})
 	require.Empty(t, newRing(nil).owner("x", func(string) bool { return true }))
 }
-

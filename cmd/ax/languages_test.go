@@ -119,4 +119,3 @@ func abs(t *testing.T, path string) string {
 	require.NoError(t, err)
 	return whole
 }
-
