@@ -2,6 +2,7 @@ package cron
 
 import (
 	_ "embed"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +25,9 @@ func LoadZone(name string) (*time.Location, error) {
 	if name == "" || name == "Local" {
 		return nil, &ZoneError{Name: name}
 	}
+	if fileOnly(name) {
+		return nil, &ZoneError{Name: name, Near: nearZone(path.Base(name))}
+	}
 	near := nearZone(name)
 	if near != name && strings.EqualFold(near, name) {
 		// A file system that ignores case would find it, and the next machine would not.
@@ -35,6 +39,19 @@ func LoadZone(name string) (*time.Location, error) {
 	}
 	shared, _ := zones.LoadOrStore(name, zone)
 	return shared.(*time.Location), nil
+}
+
+// fileOnly reports whether a name is that of a file among the zones' files and of no zone: the machine's own zone, the placeholder of a
+// machine without one, and the copies with and without leap seconds, which another machine need not have.
+func fileOnly(name string) bool {
+	top, _, below := strings.Cut(name, "/")
+	switch top {
+	case "localtime", "posixrules", "Factory":
+		return true
+	case "posix", "right":
+		return below
+	}
+	return false
 }
 
 // nearZone returns the zone that name is, but for case and blanks, or whose city it is; "" if there is none.

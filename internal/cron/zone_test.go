@@ -34,6 +34,11 @@ func TestLoadZoneErrors(t *testing.T) {
 		" Asia/Shanghai":   `time zone " Asia/Shanghai" is unknown: did you mean Asia/Shanghai?`,
 		"shanghai":         `time zone "shanghai" is unknown: did you mean Asia/Shanghai?`,
 		"Mars/Base":        `time zone "Mars/Base" is unknown: write an IANA name such as Asia/Shanghai or UTC`,
+		"localtime":        `time zone "localtime" is unknown: write an IANA name such as Asia/Shanghai or UTC`,
+		"posixrules":       `time zone "posixrules" is unknown: write an IANA name such as Asia/Shanghai or UTC`,
+		"Factory":          `time zone "Factory" is unknown: write an IANA name such as Asia/Shanghai or UTC`,
+		"posix/UTC":        `time zone "posix/UTC" is unknown: did you mean UTC?`,
+		"right/UTC":        `time zone "right/UTC" is unknown: did you mean UTC?`,
 		"../etc/passwd":    `time zone "../etc/passwd" is unknown: write an IANA name such as Asia/Shanghai or UTC`,
 	} {
 		_, err := cron.LoadZone(name)
