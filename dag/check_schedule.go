@@ -45,6 +45,9 @@ func (c *checker) schedule(at *place, s *Schedule) {
 	if s.Cron != "" && readable {
 		c.cron(at, s, zone)
 	}
+	if s.Delay != 0 && s.Start != nil {
+		c.delayFrom(at, s)
+	}
 	if s.At != nil && (s.Start != nil && s.At.Before(*s.Start) || s.End != nil && s.At.After(*s.End)) {
 		c.neverFires(at.key("at"), "its one instant lies outside start and end")
 	}
@@ -130,15 +133,28 @@ func (c *checker) cron(at *place, s *Schedule, zone *time.Location) {
 		c.neverFires(at.key("cron"), "no date matches it")
 		return
 	}
-	if s.End == nil {
+	if s.End == nil && s.Start == nil {
 		return
 	}
-	from := s.End.Add(-time.Duration(maxDuration))
-	if s.Start != nil {
-		from = s.Start.Add(-time.Nanosecond)
+	from := s.Start
+	if from == nil {
+		from = new(s.End.Add(-time.Duration(maxDuration)))
 	}
-	if next, ok := parsed.Next(from); !ok || next.After(*s.End) {
+	switch next, ok := parsed.Next(from.Add(-time.Nanosecond)); {
+	case s.End != nil && (!ok || next.After(*s.End)):
 		c.neverFires(at.key("cron"), "it does not fire between start and end")
+	case !ok || !Tellable(next):
+		c.neverFires(at.key("cron"), "it does not fire from its start on")
+	}
+}
+
+// delayFrom wants the first fire of a fixed delay, one delay after its start, to be within its end and the years that ax keeps.
+func (c *checker) delayFrom(at *place, s *Schedule) {
+	switch first := s.Start.Add(time.Duration(s.Delay)); {
+	case s.End != nil && first.After(*s.End):
+		c.neverFires(at.key("delay"), "its first instant, one delay after start, lies after end")
+	case !Tellable(first):
+		c.neverFires(at.key("delay"), "its first instant, one delay after start, lies after the year 9999")
 	}
 }
 

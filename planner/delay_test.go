@@ -127,3 +127,20 @@ func TestADelayEnds(t *testing.T) {
 	require.Nil(t, h.next(w))
 	require.Empty(t, h.register("v", schedules(fmt.Sprintf("{delay: 40m, end: %q}", end))).Next[0].Fires)
 }
+
+// A schedule that has no next fire gets one that respects its start, whoever gives it.
+func TestADelayBeginsWithItsStart(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.register("w", schedules("{delay: 10m}")).Workflow
+	h.back(w, 0)
+	h.fire()
+	start := time.Now().UTC().Add(time.Hour).Truncate(time.Second)
+	h.register("w", schedules(fmt.Sprintf("{delay: 10m, start: %q}", start.Format(time.RFC3339))))
+	require.Nil(t, h.next(w), "its last run goes on")
+	h.end(h.lastRun(), progress.Succeeded)
+	require.Equal(t, start.Add(10*time.Minute), h.next(w).UTC())
+	h.exec("UPDATE ax.schedules SET next_fire_at = NULL")
+	require.NoError(t, planner.Sweep(t.Context(), h.planner))
+	require.Equal(t, start.Add(10*time.Minute), h.next(w).UTC())
+}

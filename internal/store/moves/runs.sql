@@ -24,7 +24,7 @@ RETURNING r.id, r.workflow_id, r.state, r.generation, r.trigger, r.schedule_id, 
       AND (e.trigger = 'backfill' OR EXISTS (SELECT FROM ax.upstream_terms u WHERE u.upstream_id = e.workflow_id))
     RETURNING 1
 ), after_run AS (
-    UPDATE ax.schedules s SET next_fire_at = now() + s.delay_us * interval '1 microsecond'
+    UPDATE ax.schedules s SET next_fire_at = GREATEST(now(), (s.spec ->> 'start')::timestamptz) + s.delay_us * interval '1 microsecond'
     FROM moved e WHERE e.state IN ('succeeded', 'failed', 'canceled', 'skipped') AND s.id = e.schedule_id AND s.delay_us IS NOT NULL
       AND s.removed_at IS NULL AND e.trigger = 'schedule'
       AND NOT EXISTS (SELECT FROM ax.fires f WHERE f.schedule_id = s.id AND f.kind = 'fire' AND f.result = 'fired' AND f.scheduled_at > e.scheduled_at)

@@ -41,9 +41,10 @@ WHERE f.schedule_id = @schedule_id AND f.kind = 'fire' AND f.result = 'skipped' 
 ORDER BY f.scheduled_at DESC LIMIT @most;
 
 -- name: MendDelays :execrows
-UPDATE ax.schedules s SET next_fire_at = now() + delay_us * interval '1 microsecond'
+UPDATE ax.schedules s SET next_fire_at = GREATEST(now(), (spec ->> 'start')::timestamptz) + delay_us * interval '1 microsecond'
 WHERE delay_us IS NOT NULL AND next_fire_at IS NULL AND removed_at IS NULL
-  AND COALESCE((spec ->> 'end')::timestamptz, 'infinity') >= now() + delay_us * interval '1 microsecond'
+  AND COALESCE((spec ->> 'end')::timestamptz, 'infinity') >= GREATEST(now(), (spec ->> 'start')::timestamptz) + delay_us * interval '1 microsecond'
+  AND GREATEST(now(), (spec ->> 'start')::timestamptz) + delay_us * interval '1 microsecond' < '9999-12-31 10:00:00+00'
   AND NOT EXISTS (
     SELECT FROM (SELECT l.run_id FROM ax.fires l WHERE l.schedule_id = s.id AND l.kind = 'fire' AND l.result = 'fired' ORDER BY l.scheduled_at DESC LIMIT 1) f
     JOIN ax.runs r ON r.id = f.run_id WHERE r.state IN ('queued', 'running'));
