@@ -27,3 +27,13 @@ func TestClockStandsWhileOnlyAPersonIsWaitedFor(t *testing.T) {
 	require.NoError(t, b.pool.QueryRow(t.Context(), "SELECT deadline_at - finished_at FROM ax.runs WHERE id = $1", run).Scan(&left))
 	require.Positive(t, left, "the time it stood was given back")
 }
+
+// A wait has no timeout unless one is given, and then it holds.
+func TestWaitThatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string]Executor{"ok": succeed})
+	run := b.launch(b.register("workflow: late\nnodes: {a: {wait: {for: 1h}, timeout: 1s, retry: {max_attempts: 1}}, b: {wait: {for: 1s}}}"), 1, "{}")[0]
+	require.Equal(t, progress.Failed, b.wait(run))
+	require.Equal(t, map[string]string{"a": "failed", "b": "succeeded"}, b.nodes(run))
+	require.Equal(t, 1, b.count("SELECT count(*) FROM ax.node_runs WHERE run_id = $1 AND node = 'a' AND outcome = 'timeout'", run))
+}

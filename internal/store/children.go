@@ -111,9 +111,9 @@ func (s *Store) DueWaits(ctx context.Context, limit int) ([]Claim, error) {
 	return s.heldClaims(ctx, "kind = 'wait' AND due_at <= now()", limit)
 }
 
-// Overdue lists what runs elsewhere, or waits for a person or a child run, past its deadline, at most limit.
+// Overdue lists what runs elsewhere, or waits for a person, a child run or an instant, past its deadline, at most limit.
 func (s *Store) Overdue(ctx context.Context, limit int) ([]Claim, error) {
-	return s.heldClaims(ctx, "kind IN ('remote', 'approval', 'child') AND deadline_at <= now()", limit)
+	return s.heldClaims(ctx, "kind IN ('remote', 'approval', 'child', 'wait') AND deadline_at <= now()", limit)
 }
 
 func (s *Store) heldClaims(ctx context.Context, where string, limit int) ([]Claim, error) {

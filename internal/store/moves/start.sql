@@ -16,7 +16,7 @@ WITH item AS (
     SELECT run_id, node, shard, generation, attempt, mode,
         CASE mode WHEN 'due' THEN 'retrying' WHEN 'child' THEN 'running' ELSE 'waiting' END, queue, kind, priority,
         CASE WHEN mode IN ('due', 'wait') THEN now() + delay_us * interval '1 microsecond' END,
-        CASE WHEN mode IN ('approval', 'child') THEN now() + limit_us * interval '1 microsecond' END,
+        CASE WHEN mode IN ('approval', 'child') OR mode = 'wait' AND limit_us > 0 THEN now() + limit_us * interval '1 microsecond' END,
         CASE WHEN mode IN ('approval', 'child', 'wait') THEN now() END,
         CASE WHEN mode IN ('worker', 'pool', 'queue') THEN ax.from_now(COALESCE(detail::jsonb, '{}') || jsonb_build_object('wait', wait_s))
             ELSE COALESCE(detail::jsonb, '{}') || jsonb_build_object('wait', wait_s) END, demand
