@@ -87,7 +87,7 @@ func (a *API) rerun(ctx context.Context, in *rerunInput) (*body[Answer[RunDetail
 	if in.Body == nil {
 		in.Body = &RerunBody{}
 	}
-	run, err := a.run(ctx, in.OfRun)
+	run, err := a.started(ctx, in.OfRun)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (a *API) plainAct(ctx context.Context, in *actInput, act named[*engine.Act]
 	if in.Body == nil {
 		in.Body = &ActBody{}
 	}
-	run, err := a.run(ctx, in.OfRun)
+	run, err := a.started(ctx, in.OfRun)
 	if err != nil {
 		return nil, err
 	}

@@ -135,6 +135,8 @@ func TestActsThatCannotBe(t *testing.T) {
 	}
 	l.post(ns+"/runs/7zzzzzzzzzzzz/rerun", `{}`).problem(http.StatusNotFound)
 	l.post(ns+"/node-runs/"+run.ID+":x/mark", `{"state": "succeeded"}`).problem(http.StatusNotFound)
+	l.post(ns+"/node-runs/"+run.ID+":b:0/mark", `{"state": "succeeded"}`).problem(http.StatusNotFound)
+	l.post(ns+"/runs/"+run.ID+"/rerun", `{"nodes": []}`).problem(http.StatusUnprocessableEntity)
 	l.post(ns+"/node-runs/"+run.ID+":b/mark", `{"state": "running"}`).problem(http.StatusUnprocessableEntity)
 	l.post(ns+"/node-runs/"+run.ID+":b/approve", `{}`).problem(http.StatusConflict)
 }
@@ -191,6 +193,12 @@ func TestMarkAndApprove(t *testing.T) {
 		l.until(asked.ID, state)
 		l.post(path, approved).problem(http.StatusConflict)
 	}
+
+	asked := l.trigger("ask", `{}`)
+	require.Eventually(t, func() bool { return l.nodes(asked.ID)["ask"].State == "waiting" }, 10*time.Second, 10*time.Millisecond)
+	counts := l.together(6, ns+"/node-runs/"+asked.ID+":ask/approve", `{}`, nil)
+	require.Equal(t, map[int]int{http.StatusOK: 1, http.StatusConflict: 5}, counts, "one of many is the first")
+	l.until(asked.ID, "succeeded")
 }
 
 func TestReplayAndRerunWithAnotherVersion(t *testing.T) {

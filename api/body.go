@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -33,12 +36,35 @@ func (a *API) readBody(ctx huma.Context, next func(huma.Context)) {
 		next(ctx)
 		return
 	}
+	if failed := checkMedia(ctx, op); failed != nil {
+		a.answer(ctx, failed)
+		return
+	}
 	body, failed := bodyOf(ctx, bodyLimit(op))
 	if failed != nil {
 		a.answer(ctx, failed)
 		return
 	}
 	next(&readContext{humaContext: ctx, body: bytes.NewReader(body)})
+}
+
+// definitionTypes are the media types in which a definition may come; YAML has been called many names.
+var definitionTypes = []string{yamlType, "application/json", "application/x-yaml", "text/yaml", "text/x-yaml", "text/plain"}
+
+// checkMedia refuses a body that is encoded, and a definition of a media type that is neither YAML nor JSON; huma does so for other bodies.
+func checkMedia(ctx huma.Context, op *huma.Operation) *Problem {
+	if encoding := ctx.Header("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return problem(http.StatusUnsupportedMediaType, "the body comes with the encoding %.40q, and is read only as it is: send it without Content-Encoding", encoding)
+	}
+	said := ctx.Header("Content-Type")
+	if _, ok := op.RequestBody.Content[yamlType]; !ok || said == "" {
+		return nil
+	}
+	media, _, err := mime.ParseMediaType(said)
+	if err != nil || !slices.Contains(definitionTypes, media) {
+		return problem(http.StatusUnsupportedMediaType, "a definition is YAML or JSON, and this one comes as %.80q: send it with Content-Type: %s or application/json", said, yamlType)
+	}
+	return nil
 }
 
 // bodyLimit is the limit of an operation; huma's own is switched off.

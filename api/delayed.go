@@ -147,6 +147,26 @@ func (a *API) delayedRun(ctx context.Context, in OfRun) (store.DelayedRow, error
 	return a.Store.DelayedRun(ctx, namespace, id)
 }
 
+// started finds the run that is to be changed, also by the id of the delayed run that it was; one that waits for its time cannot be.
+func (a *API) started(ctx context.Context, in OfRun) (store.RunRow, error) {
+	run, missing := a.run(ctx, in)
+	if !errors.Is(missing, store.ErrNotFound) {
+		return run, missing
+	}
+	row, err := a.delayedRun(ctx, in)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return run, missing
+	case err != nil:
+		return run, err
+	case row.Run != 0:
+		return a.run(ctx, OfRun{in.InNamespace, row.Run.String()})
+	case row.State == store.DelayedWaiting:
+		return run, conflict("run %s has not started: it is due at %s, and can only be canceled", row.ID, utc(row.RunAt).Format(time.RFC3339))
+	}
+	return run, conflict("run %s never started: it is %s", row.ID, row.State)
+}
+
 // cancelDelayed cancels what waits to start, or the run that it has become.
 func (a *API) cancelDelayed(ctx context.Context, in *cancelInput, missing error) (*body[RunDetail], error) {
 	row, err := a.delayedRun(ctx, in.OfRun)

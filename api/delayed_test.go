@@ -35,10 +35,16 @@ func TestARunIsAskedForInAdvance(t *testing.T) {
 	require.Equal(t, api.Paused, as[api.RunDetail](b.get(ns+"/runs/"+run.ID)).BlockedBy.Reason)
 	b.post(ns+"/workflows/small/resume", `{}`).is(http.StatusOK)
 
+	for _, act := range []string{"hold", "release", "rerun", "replay"} {
+		require.Contains(t, b.post(ns+"/runs/"+run.ID+"/"+act, `{}`).problem(http.StatusConflict).Detail, "has not started", act)
+	}
+	b.post(ns+"/node-runs/"+run.ID+":extract/mark", `{"state": "succeeded"}`).problem(http.StatusConflict)
+
 	gone := as[api.RunDetail](b.post(ns+"/runs/"+run.ID+"/cancel", `{"reason": "not needed"}`).is(http.StatusAccepted))
 	require.Equal(t, "canceled", gone.State)
 	require.Equal(t, "not needed", gone.Reason)
 	b.post(ns+"/runs/"+run.ID+"/cancel", `{}`).problem(http.StatusConflict)
+	require.Contains(t, b.post(ns+"/runs/"+run.ID+"/hold", `{}`).problem(http.StatusConflict).Detail, "never started")
 	require.Empty(t, as[api.Page[api.DelayedRun]](b.get(ns+"/delayed-runs?state=waiting")).Items)
 
 	b.post(ns+"/workflows/small/runs", `{"run_at": "`+at.Format(time.RFC3339)+`", "params": {"nope": 1}}`).problem(http.StatusUnprocessableEntity)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -47,6 +48,11 @@ func (a *API) markRoutes() {
 // current finds the node run that a request is about, which must be its node's newest.
 func (a *API) current(ctx context.Context, in OfNodeRun) (nodeRun, NodeRun, error) {
 	n, err := a.nodeRun(ctx, in.Namespace, in.ID)
+	if errors.Is(err, store.ErrNotFound) && n.id.Run != 0 {
+		if _, waits := a.started(ctx, OfRun{in.InNamespace, n.id.Run.String()}); waits != nil {
+			err = waits
+		}
+	}
 	if err != nil {
 		return n, NodeRun{}, err
 	}

@@ -212,6 +212,27 @@ func poolView(p *store.Pool, now time.Time) Pool {
 	return v
 }
 
+// fitting refuses a version of a workflow that would take more of a pool than there is: its runs could never get through.
+func (a *API) fitting(ctx context.Context, in InNamespace, version int64, location string) error {
+	graph, err := a.graphs.of(ctx, version)
+	if err != nil {
+		return err
+	}
+	namespace, err := a.namespace(ctx, in.Namespace)
+	if err != nil {
+		return err
+	}
+	problems, err := a.poolProblems(ctx, namespace, graph.Definition())
+	if err != nil || len(problems) == 0 {
+		return err
+	}
+	refused := conflict("this version cannot run with the pools as they are")
+	for _, p := range problems {
+		refused.with(ProblemDetail{Location: location, Message: p.Path + ": " + p.Message, Value: short(p.Value), Code: p.Code, Hint: p.Hint})
+	}
+	return refused
+}
+
 // poolProblems says what is wrong with the pools that a definition names.
 func (a *API) poolProblems(ctx context.Context, namespace int64, def *dag.Definition) (problems dag.Problems, err error) {
 	err = a.Store.InTx(ctx, func(tx pgx.Tx) error {

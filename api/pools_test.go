@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ax-run/ax/api"
+	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/internal/store"
 )
 
@@ -153,4 +154,25 @@ func TestEverythingThatWaitsSaysForWhat(t *testing.T) {
 		`ax_pool_slots{kind="waiting",pool="sap"} 1`, `ax_waiting{reason="pool_wait"} 1`} {
 		require.Contains(t, metrics, line+"\n")
 	}
+}
+
+// TestPoolsKeepRoomForOlderVersions shrinks a pool on which a node of an older version waits, and triggers a version that does not fit any more.
+func TestPoolsKeepRoomForOlderVersions(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.putPool("kp", `{"slots": 2}`).is(http.StatusCreated)
+	b.register("w", "workflow: w\nnodes: {a: {handler: h, pools: [{pool: kp, weight: 2}]}}")
+	run := b.runID(b.trigger("w", "{}").ID)
+	b.register("w", "workflow: w\nnodes: {a: {handler: h, pools: [kp]}}")
+	b.exec("DELETE FROM ax_river.river_job")
+	waits := begin(run, "a", 1, store.ModePool, 0)
+	waits.Demand = "1:kp=2"
+	b.apply(store.Changes{Begins: []store.Begin{waits}})
+	require.Contains(t, b.putPool("kp", `{"slots": 1}`).problem(http.StatusConflict).Detail, "node a of w (weight 2, which waits for it)")
+	b.exec("DELETE FROM ax.held")
+	b.putPool("kp", `{"slots": 1}`).is(http.StatusOK)
+	p := b.post(ns+"/workflows/w/runs", `{"version": 1}`).problem(http.StatusConflict)
+	require.Equal(t, []string{"body.version " + dag.CodeOutOfRange}, codes(p))
+	require.Contains(t, p.Errors[0].Message, `pool "kp" has 1 slots, and it takes 2`)
+	b.post(ns+"/workflows/w/runs", `{"version": 2}`).is(http.StatusCreated)
 }

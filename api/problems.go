@@ -218,7 +218,8 @@ func (a *API) problemOf(ctx context.Context, err error) *Problem {
 		return invalid("body."+backfill.Field, "%s", backfill)
 	case errors.As(err, &node):
 		return invalid("body.nodes", "%s", node)
-	case errors.Is(err, engine.ErrPointless), errors.Is(err, engine.ErrActive), errors.Is(err, engine.ErrChanged), errors.Is(err, engine.ErrStopping):
+	case errors.Is(err, engine.ErrPointless), errors.Is(err, engine.ErrActive), errors.Is(err, engine.ErrChanged), errors.Is(err, engine.ErrStopping),
+		errors.Is(err, engine.ErrNotAsking):
 		return conflict("%s", err)
 	case errors.Is(err, engine.ErrUnproven):
 		return unproven()

@@ -111,3 +111,21 @@ func TestRegisterBadDocuments(t *testing.T) {
 	b.put("/api/v1/namespaces/nowhere/workflows/small", small).problem(http.StatusNotFound)
 	b.put(ns+"/workflows/sm%20all", small).problem(http.StatusUnprocessableEntity)
 }
+
+func TestDefinitionsComeAsYAMLOrJSON(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	path := ns + "/workflows/small?dry_run=true"
+	for _, media := range []string{"", "application/yaml", "application/x-yaml; charset=utf-8", "text/yaml", "text/plain"} {
+		b.do(http.MethodPut, path, media, small).is(http.StatusOK)
+	}
+	for _, media := range []string{"image/png", "application/x-www-form-urlencoded", "yaml", ";"} {
+		require.Contains(t, b.do(http.MethodPut, path, media, small).problem(http.StatusUnsupportedMediaType).Detail, "application/yaml", media)
+	}
+	for encoding, status := range map[string]int{"gzip": http.StatusUnsupportedMediaType, "identity": http.StatusOK} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, b.url+path, strings.NewReader(small))
+		require.NoError(t, err)
+		r.Header.Set("Content-Encoding", encoding)
+		b.send(r).is(status)
+	}
+}

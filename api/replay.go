@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -13,11 +14,14 @@ func (a *API) replay(ctx context.Context, in *rerunInput) (*body[Answer[RunDetai
 	if in.Body == nil {
 		in.Body = &RerunBody{}
 	}
-	run, err := a.run(ctx, in.OfRun)
+	run, err := a.started(ctx, in.OfRun)
 	if err != nil {
 		return nil, err
 	}
 	replay, err := a.replayOf(ctx, run, in.Body)
+	if err == nil {
+		err = a.fitting(ctx, in.InNamespace, cmp.Or(replay.Version, run.VersionID), "body.version")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -62,6 +62,9 @@ func (a *API) trigger(ctx context.Context, in *triggerInput) (*triggerOutput, er
 		return nil, err
 	}
 	t, err := a.triggerOf(ctx, w, in.Body)
+	if err == nil && t.Named {
+		err = a.fitting(ctx, in.InNamespace, t.Version, "body.version")
+	}
 	if err != nil {
 		return nil, err
 	}

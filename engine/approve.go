@@ -16,10 +16,16 @@ type Decision struct {
 	Approved    bool
 }
 
+// ErrNotAsking says that a node does not wait for a person, or does not any more, because somebody else was faster.
+var ErrNotAsking = errors.New("it does not wait for a person (any more)")
+
 // Decide ends an approval: approved, the node succeeds with who and why as its output; refused, it fails for good. The
-// attempt's generation and number need not be known. store.ErrNotFound says that nothing waits for a decision there.
+// attempt's generation and number need not be known. ErrNotAsking says that nothing waits for a decision there.
 func (e *Engine) Decide(ctx context.Context, a store.Attempt, d Decision) error {
 	claim, err := e.store.Approval(ctx, a)
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("approval of %s: %w", a.ExecutionID(), ErrNotAsking)
+	}
 	if err != nil {
 		return err
 	}
@@ -33,7 +39,7 @@ func (e *Engine) Decide(ctx context.Context, a store.Attempt, d Decision) error 
 	}
 	r := e.completer.finish(ctx, &finished{claim: claim, outcome: outcome.checked(), actor: d.Actor})
 	if errors.Is(r.err, ErrStale) {
-		return fmt.Errorf("approval of %s: %w", a.ExecutionID(), store.ErrNotFound)
+		return fmt.Errorf("approval of %s: %w", a.ExecutionID(), ErrNotAsking)
 	}
 	return r.err
 }

@@ -153,7 +153,7 @@ nodes:
 	require.NoError(t, b.engine.Decide(t.Context(), store.Attempt{Run: run, Node: "ask", Shard: store.WholeNode}, Decision{Actor: "user:lead", Approved: true, Note: "fine"}))
 	require.Equal(t, progress.Succeeded, b.wait(run))
 	require.Equal(t, 1, b.count("SELECT count(*) FROM ax.node_runs WHERE run_id = $1 AND node = 'ask' AND actor = 'user:lead'", run))
-	require.ErrorIs(t, b.engine.Decide(t.Context(), store.Attempt{Run: run, Node: "ask", Shard: store.WholeNode}, Decision{Actor: "user:lead"}), store.ErrNotFound)
+	require.ErrorIs(t, b.engine.Decide(t.Context(), store.Attempt{Run: run, Node: "ask", Shard: store.WholeNode}, Decision{Actor: "user:lead"}), ErrNotAsking)
 }
 
 func TestChildRunsAnswerTheirParents(t *testing.T) {

@@ -73,6 +73,9 @@ func ParseExecutionID(s string) (Attempt, error) {
 			}
 		}
 	}
+	if len(parts) > 2 && a.Generation < 1 {
+		return Attempt{}, fmt.Errorf("node run %.80q: %w", s, ErrBadID)
+	}
 	return a, nil
 }
 

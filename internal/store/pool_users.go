@@ -8,10 +8,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// PoolUser is a node of a workflow's newest version that uses a pool.
+// PoolUser is a node of a workflow's newest version that uses a pool, or one of an older version that waits for it now.
 type PoolUser struct {
 	Workflow, Node string
 	Weight         int
+	Waits          bool
 }
 
 // PoolInUseError says who keeps a pool from being removed, or from having fewer slots.
@@ -33,7 +34,11 @@ func (e *PoolInUseError) Error() string {
 			names = append(names, fmt.Sprintf("%d more", len(e.Users)-i))
 			break
 		}
-		names = append(names, fmt.Sprintf("node %s of %s (weight %d)", u.Node, u.Workflow, u.Weight))
+		name := fmt.Sprintf("node %s of %s (weight %d)", u.Node, u.Workflow, u.Weight)
+		if u.Waits {
+			name = fmt.Sprintf("node %s of %s (weight %d, which waits for it)", u.Node, u.Workflow, u.Weight)
+		}
+		names = append(names, name)
 	}
 	switch who := strings.Join(names, ", "); {
 	case e.Slots > 0:
@@ -55,6 +60,28 @@ func lockPool(ctx context.Context, tx pgx.Tx, key PoolKey) ([]PoolUser, error) {
 		WHERE w.namespace_id = $1 AND u.value ->> 'pool' = $2 ORDER BY w.code, n.key`, key.Namespace, key.Name).
 		Query(collect(&users, func(u *PoolUser) []any { return []any{&u.Workflow, &u.Node, &u.Weight} }))
 	return users, tx.SendBatch(ctx, b).Close()
+}
+
+// poolWaiters are the nodes that wait for a pool now, of whatever version.
+func poolWaiters(ctx context.Context, tx pgx.Tx, key PoolKey) ([]PoolUser, error) {
+	rows, err := tx.Query(ctx, `SELECT w.code, h.node, h.demand FROM ax.held h JOIN ax.runs r ON r.id = h.run_id JOIN ax.workflows w ON w.id = r.workflow_id
+		WHERE h.kind = 'pool' AND r.namespace_id = $1 GROUP BY w.code, h.node, h.demand ORDER BY w.code, h.node`, key.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	var waiters []PoolUser
+	u := PoolUser{Waits: true}
+	var demand Demand
+	_, err = pgx.ForEachRow(rows, []any{&u.Workflow, &u.Node, &demand}, func() error {
+		shares, err := demand.Shares()
+		for _, share := range shares {
+			if u.Weight = share.Weight; share.PoolKey == key {
+				waiters = append(waiters, u)
+			}
+		}
+		return err
+	})
+	return waiters, err
 }
 
 // heavier are the users that would never fit.

@@ -144,7 +144,14 @@ func (s *Store) SetPool(ctx context.Context, key PoolKey, spec PoolSpec) (create
 		if err != nil {
 			return err
 		}
-		if tooHeavy := heavier(users, spec.Slots); tooHeavy != nil {
+		tooHeavy := heavier(users, spec.Slots)
+		if tooHeavy == nil && spec.Slots != nil {
+			if users, err = poolWaiters(ctx, tx, key); err != nil {
+				return err
+			}
+			tooHeavy = heavier(users, spec.Slots)
+		}
+		if tooHeavy != nil {
 			return &PoolInUseError{Pool: key.Name, Users: tooHeavy, Slots: *spec.Slots}
 		}
 		return tx.QueryRow(ctx, `WITH put AS (
