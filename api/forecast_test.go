@@ -105,6 +105,7 @@ func TestForecastOfWhatIsNotRegistered(t *testing.T) {
 	require.Greater(t, more.RunsTotal, 12)
 	require.Equal(t, 1, more.Loads[0].Peak)
 	b.get(ns + "/workflows/more").problem(http.StatusNotFound)
+	require.NotContains(t, b.get("/api/v1/audit").is(http.StatusOK).text, "what-if", "nothing was changed")
 
 	require.NotEmpty(t, whatIf("workflow: more\nnodes: {a: {handler: h, needs: [b]}}\n").problem(http.StatusUnprocessableEntity).Errors)
 	require.NotEmpty(t, whatIf("workflow: more\nnodes: {a: {handler: h, pool: nowhere}}\n").problem(http.StatusUnprocessableEntity).Errors)
