@@ -39,7 +39,7 @@ type whatIfInput struct {
 func (a *API) forecastRoutes() {
 	handle(a, op(http.MethodGet, ns+"/forecast", "get-forecast", "forecast"),
 		"Foretell runs, load on pools and queues, collisions and missed deadlines, by simulation with the durations of the past", a.getForecast)
-	o := needing(Viewer, op(http.MethodPost, ns+"/forecast", "what-if", "forecast")) // it changes nothing
+	o := asking(op(http.MethodPost, ns+"/forecast", "what-if", "forecast"))
 	definition := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true,
 		Description: "A definition, as /api/v1/schemas/workflow.json describes it."}}
 	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{yamlType: definition, "application/json": definition}}

@@ -60,6 +60,8 @@ const (
 	roleKey = "role"
 	// selfKey is where an operation says that its handler signs in whoever calls it.
 	selfKey = "signs in by itself"
+	// idleKey is where an operation says that it changes nothing, although it has a body.
+	idleKey = "changes nothing"
 	// ownKey is where an operation on a worker says that the worker may do it to itself.
 	ownKey = "own"
 )
@@ -73,6 +75,9 @@ func needing(role Role, o huma.Operation) huma.Operation {
 func proven(o huma.Operation) huma.Operation {
 	return told(o, selfKey, true)
 }
+
+// asking makes an operation one that only asks: a viewer may, and it is no change by anybody.
+func asking(o huma.Operation) huma.Operation { return told(needing(Viewer, o), idleKey, true) }
 
 func roleOf(op *huma.Operation) Role {
 	if role, ok := op.Metadata[roleKey].(Role); ok {
