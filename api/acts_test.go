@@ -139,6 +139,7 @@ func TestActsThatCannotBe(t *testing.T) {
 	l.post(ns+"/runs/"+run.ID+"/rerun", `{"nodes": []}`).problem(http.StatusUnprocessableEntity)
 	l.post(ns+"/node-runs/"+run.ID+":b/mark", `{"state": "running"}`).problem(http.StatusUnprocessableEntity)
 	l.post(ns+"/node-runs/"+run.ID+":b/approve", `{}`).problem(http.StatusConflict)
+	require.Contains(t, l.get("/api/v1/audit").is(http.StatusOK).text, "approve-node-run", "what a viewer may do is noted like every change")
 }
 
 func TestHoldReleaseAndCancelByPlan(t *testing.T) {
