@@ -53,7 +53,7 @@ func newApply(c *call) *cobra.Command {
 
 func (c *call) apply(ctx context.Context, places []string, query url.Values) error {
 	// The server's own default zone is written into the version; here it only matters that there is one.
-	all, err := c.readDefinitions(places, dag.BuildOptions{})
+	all, err := c.readDefinitions(ctx, places, dag.BuildOptions{})
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func newBackfillCreate(c *call) *cobra.Command {
 	flags.StringVar(&f.body.Reprocess, "reprocess", "missing", "missing: instants without a run; failed: also those whose newest run did not succeed; all")
 	flags.StringVar(&f.body.Order, "order", "oldest", "which come first: oldest or newest")
 	flags.IntVar(&f.body.MaxRuns, "max-runs", 1, "how many of its runs may be active at once")
-	flags.IntVar(&f.version, "version", 0, "another version than the newest")
+	versionFlag(cmd, &f.version, "another version than the newest")
 	flags.StringArrayVarP(&f.params, "param", "p", nil, "a parameter instead of the schedule's, as NAME=VALUE; may be said several times")
 	flags.StringVar(&f.paramsFile, "params-file", "", "a YAML or JSON file with parameters; - is standard input")
 	flags.BoolVar(&f.body.Cascade, "cascade", false, "let its runs start the workflows that wait for them")
@@ -85,7 +85,7 @@ type backfillWait struct {
 
 func (w *backfillWait) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&w.wait, "wait", false, "wait until it has ended, and exit by it: 0 completed, 9 not, 8 still running")
-	cmd.Flags().DurationVar(&w.timeout, "timeout", 0, "how long to wait at most; 0 is without end")
+	timeoutFlag(cmd, &w.timeout)
 }
 
 // goesOn tells whether a backfill's state is one that may change by itself.

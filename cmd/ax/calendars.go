@@ -100,7 +100,7 @@ func newCalendarsPut(c *call) *cobra.Command {
 			"  ax calendars put holidays --file holidays.txt",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dates, err := c.readDates(args[1:], file)
+			dates, err := c.readDates(cmd.Context(), args[1:], file)
 			if err != nil {
 				return err
 			}
@@ -121,17 +121,17 @@ func newCalendarsPut(c *call) *cobra.Command {
 }
 
 // readDates are the dates said and those of a file.
-func (c *call) readDates(said []string, file string) ([]string, error) {
+func (c *call) readDates(ctx context.Context, said []string, file string) ([]string, error) {
 	dates := append([]string{}, said...)
 	if file == "" {
 		return dates, nil
 	}
-	text, err := c.readInput(file)
+	text, err := c.readInput(ctx, file)
 	if err != nil {
 		if os.IsNotExist(err) {
 			return nil, failure(exitUsage, "there is no file %s", file)
 		}
-		return nil, failure(exitUsage, "read dates: %w", err)
+		return nil, failure(unlessTold(err), "read dates: %w", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "#")

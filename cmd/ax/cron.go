@@ -16,6 +16,9 @@ func newCron(c *call) *cobra.Command {
 	return cmd
 }
 
+// maxFires is how many fires may be asked for at once.
+const maxFires = 100_000
+
 // cronFlags are how an expression is to be read.
 type cronFlags struct {
 	zone, from, dialect, dst string
@@ -37,6 +40,9 @@ func newCronNext(c *call) *cobra.Command {
 			if f.count < 1 {
 				return failure(exitUsage, "-n %d is too small: ask for one fire or more", f.count)
 			}
+			if f.count > maxFires {
+				return failure(exitUsage, "-n %d is too large: ask for at most %d fires", f.count, maxFires)
+			}
 			if args[0] == "-" {
 				return c.cronLines(f)
 			}
@@ -46,7 +52,7 @@ func newCronNext(c *call) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.zone, "tz", "UTC", "the zone of the schedule, such as Asia/Shanghai")
 	flags.StringVar(&f.from, "from", "", "the instant after which to look (RFC 3339, or -2h); now when left out")
-	flags.IntVarP(&f.count, "count", "n", 5, "how many fires")
+	flags.IntVarP(&f.count, "count", "n", 5, "how many fires, at most 100000")
 	flags.StringVar(&f.dialect, "dialect", "", "unix or quartz; when left out, the number of fields decides")
 	flags.StringVar(&f.dst, "dst", string(cron.Standard), "the rule where a zone changes its clocks: standard or quartz")
 	return cmd

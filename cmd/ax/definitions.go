@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -26,16 +28,21 @@ type definition struct {
 const stdinName = "<stdin>"
 
 // readDefinitions reads and checks every file that the places (files, folders, - for standard input) name.
-func (c *call) readDefinitions(places []string, opt dag.BuildOptions) ([]*definition, error) {
+func (c *call) readDefinitions(ctx context.Context, places []string, opt dag.BuildOptions) ([]*definition, error) {
 	files, err := definitionFiles(places)
 	if err != nil {
 		return nil, err
 	}
 	var all []*definition
 	for _, file := range files {
-		text, err := c.readInput(file)
+		text, err := c.readInput(ctx, file)
+		if errors.Is(err, errTooLarge) {
+			all = append(all, &definition{File: file, Problems: []dag.Problem{{Severity: dag.SeverityError, Code: dag.CodeTooLarge, Message: err.Error(),
+				Hint: fmt.Sprintf("a definition has at most %d MiB", dag.MaxBytes>>20)}}})
+			continue
+		}
 		if err != nil {
-			return nil, failure(exitUsage, "read definition: %w", err)
+			return nil, failure(unlessTold(err), "read definition: %w", err)
 		}
 		if file == "-" {
 			file = stdinName

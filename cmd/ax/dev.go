@@ -64,7 +64,7 @@ func (c *call) dev(ctx context.Context, f devFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	definitions, err := c.devDefinitions(f)
+	definitions, err := c.devDefinitions(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func (c *call) dev(ctx context.Context, f devFlags) (err error) {
 	return p.run(ctx)
 }
 
-func (c *call) devDefinitions(f devFlags) ([]*definition, error) {
-	all, err := c.readDefinitions(f.workflows, dag.BuildOptions{DefaultTimezone: f.zone})
+func (c *call) devDefinitions(ctx context.Context, f devFlags) ([]*definition, error) {
+	all, err := c.readDefinitions(ctx, f.workflows, dag.BuildOptions{DefaultTimezone: f.zone})
 	if err != nil {
 		return nil, err
 	}

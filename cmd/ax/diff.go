@@ -56,7 +56,7 @@ func (c *client) diff(ctx context.Context, workflow string, from, to int) (d api
 // registered.
 func (c *call) diffFile(ctx context.Context, client *client, file string) (api.Diff, error) {
 	var diff api.Diff
-	all, err := c.readDefinitions([]string{file}, dag.BuildOptions{})
+	all, err := c.readDefinitions(ctx, []string{file}, dag.BuildOptions{})
 	if err != nil {
 		return diff, err
 	}

@@ -58,7 +58,7 @@ func (c *call) forecast(ctx context.Context, f forecastFlags) error {
 	}
 	var whatIf []byte
 	if f.whatIf != "" {
-		definitions, err := c.readDefinitions([]string{f.whatIf}, dag.BuildOptions{})
+		definitions, err := c.readDefinitions(ctx, []string{f.whatIf}, dag.BuildOptions{})
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +56,7 @@ func newImportFrom(c *call, o origin) *cobra.Command {
 		Long: "Reads " + o.what + "; - is standard input. Definitions go to standard output, or with --out to a file each;\n" +
 			"notes stand on top of each and go to standard error. It exits with 10 when one still has to be mended.",
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.importFile(args[0], o, in) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.importFile(cmd.Context(), args[0], o, in) },
 	}
 	cmd.Flags().StringVar(&in.Timezone, "timezone", "", "the zone of schedules that name none; else they get the server's default")
 	cmd.Flags().StringVar(&in.out, "out", "", "the folder to write a file for each workflow to")
@@ -75,8 +76,8 @@ type imported struct {
 	Notes      []foreign.Note `json:"notes"`
 }
 
-func (c *call) importFile(file string, o origin, in importing) error {
-	data, err := c.readForeign(file)
+func (c *call) importFile(ctx context.Context, file string, o origin, in importing) error {
+	data, err := whileAllowed(ctx, func() ([]byte, error) { return c.readForeign(file) })
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,9 @@ import (
 func newLogin(c *call) *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
-		Use:   "login",
-		Short: "Keep a server and a token in the config file",
+		Use:         "login",
+		Annotations: map[string]string{makesConfig: "yes"},
+		Short:       "Keep a server and a token in the config file",
 		Long: "Tries a server (--server) and a token (--token, or a line of standard input), and keeps both, with --namespace, as a context of the config\n" +
 			"file, which is used from then on. Only this user can read the file.",
 		Example: "  ax login --server https://ax.example.org --name work",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,14 +16,14 @@ import (
 )
 
 // readParams reads a file of parameters; "" is none, and - standard input.
-func (c *call) readParams(path string) (map[string]json.RawMessage, error) {
+func (c *call) readParams(ctx context.Context, path string) (map[string]json.RawMessage, error) {
 	values := make(map[string]json.RawMessage)
 	if path == "" {
 		return values, nil
 	}
-	text, err := c.readInput(path)
+	text, err := c.readInput(ctx, path)
 	if err != nil {
-		return nil, failure(exitUsage, "read parameters: %w", err)
+		return nil, failure(unlessTold(err), "read parameters: %w", err)
 	}
 	if !json.Valid(text) {
 		if text, err = yaml.YAMLToJSON(text); err != nil {
@@ -39,16 +40,28 @@ func (c *call) readParams(path string) (map[string]json.RawMessage, error) {
 const maxInput = 8 << 20
 
 // readInput reads a file, or standard input for -.
-func (c *call) readInput(path string) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(io.LimitReader(c.in, maxInput))
+func (c *call) readInput(ctx context.Context, path string) ([]byte, error) {
+	return whileAllowed(ctx, func() ([]byte, error) {
+		if path == "-" {
+			return readBounded(c.in, "standard input")
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		text, err := readBounded(f, path)
+		return text, errors.Join(err, f.Close())
+	})
+}
+
+var errTooLarge = fmt.Errorf("is larger than the %d MiB that are read", maxInput>>20)
+
+func readBounded(from io.Reader, name string) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, maxInput+1))
+	if err == nil && len(text) > maxInput {
+		return nil, fmt.Errorf("%s %w", name, errTooLarge)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxInput))
-	return text, errors.Join(err, f.Close())
+	return text, err
 }
 
 // setParams adds what --param said. A value is read as the type that the workflow declares for it; the server says what is wrong with

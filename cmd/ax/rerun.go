@@ -47,9 +47,9 @@ func rerunCommand(c *call, verb string, cmd *cobra.Command) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.scope, "scope", "", "how far it reaches: node, downstream, failed, all or failed_shards; downstream with names, else failed")
-	flags.IntVar(&f.version, "version", 0, "the version to run with, which makes a new run")
+	versionFlag(cmd, &f.version, "the version to run with, which makes a new run")
 	flags.BoolVar(&f.wait, "wait", false, "wait until the run has ended, and show it")
-	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait at most; 0 is without end")
+	timeoutFlag(cmd, &f.timeout)
 	f.add(cmd)
 	return cmd
 }

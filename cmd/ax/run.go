@@ -38,7 +38,7 @@ func newRun(c *call) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the run has ended")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most; 0 is without end")
+	timeoutFlag(cmd, &timeout)
 	return cmd
 }
 

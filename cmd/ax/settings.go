@@ -55,7 +55,7 @@ func (c *call) configure(cmd *cobra.Command) error {
 	if flag := cmd.Flags().Lookup("context"); flag != nil && flag.Changed {
 		name, named = flag.Value.String(), true
 	}
-	fromFile, err := c.readContext(name, named)
+	fromFile, err := c.readContext(name, named, cmd.Annotations[makesConfig] != "")
 	if err != nil {
 		return err
 	}
@@ -96,8 +96,12 @@ func (c *call) environment() layer {
 	return l
 }
 
-// readContext reads a context of the config file, by its name or the one that the file says is in use.
-func (c *call) readContext(name string, named bool) (layer, error) {
+// makesConfig annotates verbs that make a config file where there is none.
+const makesConfig = "makes-config"
+
+// readContext reads a context of the config file, by its name or the one that the file says is in use. A file that AX_CONFIG names must be
+// there, unless it may be new.
+func (c *call) readContext(name string, named, mayBeNew bool) (layer, error) {
 	path, err := c.configPath()
 	if err != nil {
 		if named {
@@ -106,7 +110,7 @@ func (c *call) readContext(name string, named bool) (layer, error) {
 		return nil, nil
 	}
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && !named {
+	if errors.Is(err, fs.ErrNotExist) && !named && (mayBeNew || !c.configNamed()) {
 		return nil, nil
 	}
 	if err != nil {
@@ -124,6 +128,12 @@ func (c *call) readContext(name string, named bool) (layer, error) {
 		return nil, fmt.Errorf("the config file %s has no context %q", path, name)
 	}
 	return chosen.layer(), nil
+}
+
+// configNamed reports whether AX_CONFIG names the config file.
+func (c *call) configNamed() bool {
+	path, set := c.getenv("AX_CONFIG")
+	return set && path != ""
 }
 
 func (c *call) configPath() (string, error) {

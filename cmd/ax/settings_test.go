@@ -82,7 +82,8 @@ func TestSettingsThatAreWrong(t *testing.T) {
 		`has no context "nope"`: {file: someContexts, env: map[string]string{"AX_CONTEXT": "nope"}},
 		"unknown field":         {file: "contexts: {a: {sever: x}}"},
 		`there is no config file for the context "prod"`: {env: map[string]string{"AX_CONTEXT": "prod"}},
-		"no such file": {env: map[string]string{"AX_CONTEXT": "prod", "AX_CONFIG": "/nowhere/config.yaml"}},
+		"open /nope: no such file":                       {env: map[string]string{"AX_CONFIG": "/nope"}},
+		"no such file":                                   {env: map[string]string{"AX_CONTEXT": "prod", "AX_CONFIG": "/nowhere/config.yaml"}},
 		`-o "xml" is unknown: write table, json or yaml`: {file: "context: a\ncontexts: {a: {output: xml}}"},
 		"read config file: read /: is a directory":       {env: map[string]string{"AX_CONFIG": "/"}},
 	} {

@@ -54,11 +54,11 @@ func newTrigger(c *call) *cobra.Command {
 	flags.StringVar(&f.paramsFile, "params-file", "", "a YAML or JSON file with parameters; - is standard input")
 	flags.StringVar(&f.logicalTime, "logical-time", "", "the time the run is for (RFC 3339); now when left out")
 	flags.StringVar(&f.runAt, "run-at", "", "start at this instant (RFC 3339, or 2h from now) instead of now")
-	flags.IntVar(&f.version, "version", 0, "another version than the newest")
+	versionFlag(cmd, &f.version, "another version than the newest")
 	flags.StringArrayVar(&f.only, "only", nil, "a test run: only this node runs, the others count as succeeded; may be said several times")
 	flags.StringVar(&f.inputsFile, "inputs-file", "", "in a test run, a YAML or JSON file with the outputs of nodes that do not run, by their names")
 	flags.BoolVar(&f.wait, "wait", false, "wait until the run has ended, and show it")
-	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait at most; 0 is without end")
+	timeoutFlag(cmd, &f.timeout)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "write only the run's id")
 	return cmd
 }
@@ -84,7 +84,7 @@ func (c *call) triggerBody(ctx context.Context, client *client, workflow string,
 	}
 	body.OnlyNodes = f.only
 	if f.inputsFile != "" {
-		outputs, err := c.readParams(f.inputsFile)
+		outputs, err := c.readParams(ctx, f.inputsFile)
 		if err != nil {
 			return body, err
 		}
@@ -100,7 +100,7 @@ func (c *call) givenParams(ctx context.Context, client *client, workflow string,
 	if len(said) == 0 && file == "" {
 		return nil, nil
 	}
-	values, err := c.readParams(file)
+	values, err := c.readParams(ctx, file)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func newValidate(c *call) *cobra.Command {
 			"its code and a hint. It exits with 2 when one is refused. - reads standard input.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			all, err := c.readDefinitions(args, opt)
+			all, err := c.readDefinitions(cmd.Context(), args, opt)
 			if err != nil {
 				return err
 			}

@@ -53,7 +53,7 @@ func TestValidateHugeFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("workflow: huge\n"+strings.Repeat("# nothing\n", 1<<20)), 0o644))
 	d := shell{}.ax("validate", path)
 	d.fails(t, exitUsage, "1 problem in 1 file")
-	require.Contains(t, d.out, dag.CodeTooLarge)
+	require.Contains(t, d.out, "huge.yaml is larger than the 8 MiB that are read ["+dag.CodeTooLarge+"]")
 }
 
 // What a file says cannot steer the terminal.

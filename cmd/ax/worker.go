@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ax-run/ax"
+	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/engine"
 )
 
@@ -56,6 +57,9 @@ func (c *call) worker(ctx context.Context, f workerFlags) error {
 	}
 	if err := checkQueues(f.queues); err != nil {
 		return err
+	}
+	if f.name != "" && !dag.ValidName(f.name) {
+		return failure(exitUsage, "--name %q cannot be a worker's: write letters, digits, dots, dashes and underscores, 128 at most, a letter or digit first", f.name)
 	}
 	if f.capacity < 1 {
 		return failure(exitUsage, "--capacity %d is too small: let it run one node or more", f.capacity)
