@@ -84,9 +84,13 @@ func (f *far) poll(most int, wait time.Duration) []dispatched {
 	f.Helper()
 	raw, err := f.engine.Poll(f.Context(), f.Incarnation, "http://ax.example", most, wait)
 	require.NoError(f, err)
+	return readDispatches(f, raw)
+}
+
+func readDispatches(t require.TestingT, raw []json.RawMessage) []dispatched {
 	got := make([]dispatched, len(raw))
 	for i := range raw {
-		require.NoError(f, json.Unmarshal(raw[i], &got[i]))
+		require.NoError(t, json.Unmarshal(raw[i], &got[i]))
 	}
 	return got
 }
