@@ -34,6 +34,7 @@ func (r *remotes) push(w *store.RemoteLane, c store.Claimed) {
 		out = lost() // this process ends: the answer can reach nobody
 	}
 	r.engine.report(context.WithoutCancel(ctx), &finished{claim: store.Claim{Attempt: c.Attempt}, outcome: out.checked(), took: time.Since(began), worker: w.Incarnation})
+	r.loop.Wake() // its worker has room again
 }
 
 // send makes the one request of a dispatch and reads its answer.

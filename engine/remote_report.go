@@ -31,7 +31,11 @@ func (e *Engine) ReportRemote(ctx context.Context, p Proof, a store.Attempt, r R
 	if f.worker == "" {
 		f.worker = holder.Worker
 	}
-	return e.refuseReport(ctx, worker, a, r, e.completer.finish(ctx, f).err)
+	err = e.completer.finish(ctx, f).err
+	if e.remotes != nil && e.remotes.wanted.Load() {
+		e.remotes.loop.Wake() // its worker has room again
+	}
+	return e.refuseReport(ctx, worker, a, r, err)
 }
 
 // refuseReport records what was refused, and tells a report that was refused from one that came again.

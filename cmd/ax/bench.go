@@ -51,6 +51,8 @@ func newBench(c *call) *cobra.Command {
 			bench.RunThroughput, throughputText}.verb(c, &f),
 		measurement[bench.Latency]{"latency", "Measure how long the next node waits on an idle system",
 			bench.RunLatency, latencyText}.verb(c, &f),
+		measurement[bench.Remote]{"remote", "Measure how many node runs go through remote workers in a second, pushed to and polling, beside handlers in the process",
+			bench.RunRemote, remoteText}.verb(c, &f),
 		newBenchFires(c, &f), newBenchHerd(c, &f))
 	return cmd
 }

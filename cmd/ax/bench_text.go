@@ -45,6 +45,14 @@ func herdText(h bench.Herd) string {
 	return out.render(false)
 }
 
+func remoteText(r bench.Remote) string {
+	out := table{header: []string{"WAY", "NODE RUNS/S"}}
+	out.add(plain("pushed to"), plain(number(r.PushPerS, 0)))
+	out.add(plain("polls"), plain(number(r.PollPerS, 0)))
+	out.add(plain("in the process"), plain(number(r.LocalPerS, 0)))
+	return out.render(false)
+}
+
 func number(v float64, digits int) string {
 	return strconv.FormatFloat(v, 'f', digits, 64)
 }

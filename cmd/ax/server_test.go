@@ -73,6 +73,12 @@ func TestBenchWritesItsFigures(t *testing.T) {
 		require.Contains(t, []any{nil, 30.0}, fired["fires"])
 		require.Contains(t, []any{nil, 0.0}, fired["late_over_1s"])
 	}
+	var remote map[string]float64
+	require.NoError(t, json.Unmarshal([]byte(sh.ax("bench", "remote", "--scale", "0.02", "--repeat", "1", "-o", "json").good(t)), &remote))
+	require.Len(t, remote, 3)
+	for way, rate := range remote {
+		require.Positive(t, rate, way)
+	}
 	sh.ax("bench", "fires", "--schedules", "10", "--rate", "11").fails(t, exitUsage, "--rate must be")
 
 	server := start(t, []string{"AX_DATABASE_URL=" + url}, readyLine, "server", "--listen", "127.0.0.1:0")
