@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-
 	"github.com/ax-run/ax/api"
 	"github.com/ax-run/ax/engine"
 	"github.com/ax-run/ax/internal/outbound"
@@ -84,4 +83,3 @@ func remoteRate(ctx context.Context, c Config, way string, version int64, n int)
 	took := time.Since(began)
 	return float64(n) / took.Seconds(), verify(ctx, rows, n)
 }
-
