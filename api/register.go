@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/internal/store"
@@ -66,6 +67,7 @@ func (a *API) register(ctx context.Context, in *registerInput) (*registerOutput,
 	if err != nil {
 		return nil, err
 	}
+	out.Warnings = append(out.Warnings, definitionDetails(got.Warnings)...)
 	out.Version, out.Created, out.Upcoming = got.Version, got.Created, make([]Upcoming, len(got.Next))
 	for i, n := range got.Next {
 		zone := graph.Definition().Schedules[i].Timezone
@@ -101,6 +103,11 @@ func (a *API) rehearse(ctx context.Context, in *registerInput, g *dag.Graph, out
 	if err := append(problems, planner.UnknownCalendars(schedules, calendars)...).Err(); err != nil {
 		return err
 	}
+	warnings, err := a.unknownChildren(ctx, in.Namespace, g.Definition())
+	if err != nil {
+		return err
+	}
+	out.Warnings = append(out.Warnings, definitionDetails(warnings)...)
 	if out.Upcoming, err = foretell(schedules, calendars, now); err != nil {
 		return err
 	}
@@ -120,6 +127,15 @@ func (a *API) rehearse(ctx context.Context, in *registerInput, g *dag.Graph, out
 	}
 	out.Created, out.Version = false, known
 	return err
+}
+
+// unknownChildren warns of workflows that a definition runs as nodes and that are not there.
+func (a *API) unknownChildren(ctx context.Context, namespace string, def *dag.Definition) (warnings dag.Problems, err error) {
+	err = a.Store.InTx(ctx, func(tx pgx.Tx) error {
+		warnings, err = planner.UnknownChildren(ctx, a.Store, tx, namespace, def)
+		return err
+	})
+	return warnings, err
 }
 
 func registerAnswer(r Registered, err error) (*registerOutput, error) {

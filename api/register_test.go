@@ -129,3 +129,18 @@ func TestDefinitionsComeAsYAMLOrJSON(t *testing.T) {
 		b.send(r).is(status)
 	}
 }
+
+// TestUnknownChildrenAreWarnedOf registers a parent before its child, which is allowed, and told of.
+func TestUnknownChildrenAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	const parent = "workflow: parent\nnodes: {x: {workflow: {code: child}}, y: {needs: [x], workflow: {code: child}}}"
+	for _, query := range []string{"?dry_run=true", ""} {
+		got := as[api.Registered](b.put(ns+"/workflows/parent"+query, parent))
+		require.Len(t, got.Warnings, 1)
+		require.Equal(t, []string{"body.nodes.x.workflow", "unknown_workflow", "warning"}, []string{got.Warnings[0].Location, got.Warnings[0].Code, got.Warnings[0].Severity})
+		require.NotEmpty(t, got.Warnings[0].Hint)
+	}
+	b.register("child", "workflow: child\nnodes: {a: {handler: h}}")
+	require.Empty(t, as[api.Registered](b.put(ns+"/workflows/parent", parent).is(http.StatusOK)).Warnings)
+}

@@ -28,6 +28,8 @@ type Registered struct {
 	// Created is false when the content was registered before: then that version is current again.
 	Created bool
 	Next    []Upcoming
+	// Warnings are of what only a namespace tells, such as a workflow that a node runs and that is not there.
+	Warnings dag.Problems
 }
 
 // Upcoming is a schedule and its next fires, in its zone; none when it is over.
@@ -87,6 +89,9 @@ func (r *registration) run(ctx context.Context) (Registered, error) {
 		return out, err
 	}
 	if err := r.wire(ctx, def); err != nil {
+		return out, err
+	}
+	if out.Warnings, err = UnknownChildren(ctx, r.store, r.tx, r.Namespace, def); err != nil {
 		return out, err
 	}
 	return out, r.setCurrent(ctx, version.ID, def)

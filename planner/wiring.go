@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/internal/store"
 )
@@ -113,6 +115,30 @@ func (r *registration) name(ref store.Ref) string {
 		return ref.Code
 	}
 	return ref.Namespace + "/" + ref.Code
+}
+
+// UnknownChildren warns of workflows that a definition runs as nodes and that are not there (yet): a parent may be registered before its
+// child, and such a node fails if it runs first.
+func UnknownChildren(ctx context.Context, s *store.Store, tx pgx.Tx, namespace string, def *dag.Definition) (dag.Problems, error) {
+	var warnings dag.Problems
+	calls := childCalls(def, namespace)
+	for ref, place := range calls {
+		if ref == (store.Ref{Namespace: namespace, Code: def.Workflow}) {
+			continue // a cycle, which is refused
+		}
+		_, _, err := s.FindRef(ctx, tx, ref, "")
+		if errors.Is(err, store.ErrNotFound) {
+			warnings = append(warnings, dag.Problem{Path: place, Severity: dag.SeverityWarning, Code: dag.CodeUnknownWorkflow, Value: ref.Code,
+				Message: fmt.Sprintf("there is no workflow %s in the namespace %s", ref.Code, ref.Namespace),
+				Hint:    "register it before this one runs, or the node fails"})
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(warnings, func(a, b dag.Problem) int { return strings.Compare(a.Path, b.Path) })
+	return warnings, nil
 }
 
 // checkWiring refuses a cycle that this definition would close, naming it, and child runs that would nest too deep.

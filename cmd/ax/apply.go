@@ -68,6 +68,9 @@ func (c *call) apply(ctx context.Context, places []string, query url.Values) err
 		return err
 	}
 	done := register(ctx, client, all, query)
+	for _, a := range done {
+		c.warn(a)
+	}
 	list := struct {
 		Items []applied `json:"items"`
 	}{done}
@@ -77,10 +80,22 @@ func (c *call) apply(ctx context.Context, places []string, query url.Values) err
 	return c.applyError(done, len(all))
 }
 
-// register registers one definition after the other. It ends early when the server does not answer, which the next would meet too.
+// warn tells what only the server could find.
+func (c *call) warn(a applied) {
+	if a.Registered == nil {
+		return
+	}
+	for _, w := range a.Warnings {
+		if w.Code == dag.CodeUnknownWorkflow {
+			c.sayf("%s: warning: %s", a.File, detailLine(w))
+		}
+	}
+}
+
+// register registers one definition after the other, those that others need first. It ends early when the server does not answer, which the next would meet too.
 func register(ctx context.Context, client *client, all []*definition, query url.Values) []applied {
 	var done []applied
-	for _, d := range all {
+	for _, d := range inOrder(all) {
 		answer, err := client.register(ctx, d.Workflow, d.text, query)
 		if err != nil {
 			done = append(done, applied{File: d.File, Error: explain(err), err: err})

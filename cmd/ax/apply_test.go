@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ax-run/ax/api"
+	"github.com/ax-run/ax/dag"
 )
 
 // twoDefinitions is a folder with the workflows one and two.
@@ -58,4 +59,25 @@ func TestApplyThatIsPartlyDone(t *testing.T) {
 	none := at(newStage(t, nil).URL).ax("apply", twoDefinitions(t), "-o", "json")
 	none.fails(t, exitNotFound, "there is no PUT workflows/one")
 	require.Contains(t, none.out, `"error": "there is no PUT workflows/one`)
+}
+
+// TestApplyRegistersChildrenFirst wants what a workflow runs and waits for to be there before it, and the server's warning to be shown.
+func TestApplyRegistersChildrenFirst(t *testing.T) {
+	place := t.TempDir()
+	for name, text := range map[string]string{
+		"a": "workflow: parent\nnodes: {x: {workflow: {code: child}}, y: {workflow: {code: gone}}}\n",
+		"b": "workflow: child\nupstream: {all: [{workflow: first}]}\nnodes: {x: {command: [\"true\"]}}\n",
+		"c": "workflow: first\nnodes: {x: {command: [\"true\"]}}\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(place, name+".yaml"), []byte(text), 0o644))
+	}
+	warning := api.ProblemDetail{Location: "body.nodes.y.workflow", Message: "there is no workflow gone", Code: dag.CodeUnknownWorkflow, Hint: "register it"}
+	s := newStage(t, map[string]http.HandlerFunc{
+		"PUT workflows/parent": answer(api.Registered{Workflow: "parent", Version: 1, Warnings: []api.ProblemDetail{warning}}),
+		"PUT workflows/child":  answer(api.Registered{Workflow: "child", Version: 1}), "PUT workflows/first": answer(api.Registered{Workflow: "first", Version: 1}),
+	})
+	d := at(s.URL).ax("apply", place)
+	require.Equal(t, exitDone, d.code)
+	require.Equal(t, []string{"PUT workflows/first", "PUT workflows/child", "PUT workflows/parent"}, s.asked)
+	require.Contains(t, d.err, "a.yaml: warning: body.nodes.y.workflow: there is no workflow gone (register it)")
 }

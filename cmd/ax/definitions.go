@@ -22,6 +22,8 @@ type definition struct {
 	Problems []dag.Problem `json:"problems"`
 
 	text []byte
+	// after are the workflows of its namespace that it waits for or runs as nodes: they are registered before it.
+	after []string
 }
 
 // stdinName is what standard input is called where a file would be.
@@ -110,8 +112,52 @@ func check(file string, text []byte, opt dag.BuildOptions) *definition {
 	d.Problems = append(d.Problems, problems...)
 	if graph != nil {
 		d.Valid, d.Workflow, d.Nodes = true, graph.Definition().Workflow, graph.Len()
+		d.after = leadingTo(graph.Definition())
 	}
 	return d
+}
+
+// leadingTo are the workflows of its own namespace that a definition waits for or runs as nodes.
+func leadingTo(def *dag.Definition) (codes []string) {
+	if up := def.Upstream; up != nil {
+		for _, t := range slices.Concat(up.All, up.Any) {
+			if t.Namespace == "" {
+				codes = append(codes, t.Workflow)
+			}
+		}
+	}
+	for _, n := range def.Nodes {
+		if n.Child != nil && n.Child.Namespace == "" {
+			codes = append(codes, n.Child.Code)
+		}
+	}
+	slices.Sort(codes)
+	return codes
+}
+
+// inOrder puts every definition after those among them that it needs, and leaves the others as they were.
+func inOrder(all []*definition) []*definition {
+	byCode := make(map[string]*definition, len(all))
+	for _, d := range all {
+		byCode[d.Workflow] = d
+	}
+	var ordered []*definition
+	seen := make(map[*definition]bool, len(all))
+	var visit func(*definition)
+	visit = func(d *definition) {
+		if d == nil || seen[d] {
+			return
+		}
+		seen[d] = true
+		for _, code := range d.after {
+			visit(byCode[code])
+		}
+		ordered = append(ordered, d)
+	}
+	for _, d := range all {
+		visit(d)
+	}
+	return ordered
 }
 
 // refuseTwice finds workflows that two files define: the later registration would undo the earlier.
