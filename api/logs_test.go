@@ -162,3 +162,28 @@ func TestFollowersDoNotKeepTheServerFromShuttingDown(t *testing.T) {
 	b.next(events, "state")
 	// The bed's cleanup shuts the server down, and fails when that takes too long.
 }
+
+// TestRemoteLogsAreBounded adds to the log of an attempt that is full: it says that it is cut, once, and keeps nothing more.
+func TestRemoteLogsAreBounded(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.register("small", small)
+	run := b.trigger("small", `{}`)
+	of := attemptOf(b.runID(run.ID), "extract", 1)
+	many := make([]store.LogLine, 2500)
+	for i := range many {
+		many[i] = store.LogLine{Time: time.Now(), Stream: "log", Text: "x"}
+	}
+	require.NoError(t, b.store.AppendRemoteLog(t.Context(), of, many))
+	rows := 0
+	require.NoError(t, b.pool.QueryRow(t.Context(), "SELECT count(*) FROM ax.logs WHERE run_id = $1", of.Run).Scan(&rows))
+	require.Equal(t, 3, rows)
+	b.exec("UPDATE ax.logs SET seq = 10000 WHERE run_id = $1 AND seq = 3", of.Run)
+	for range 2 {
+		require.NoError(t, b.store.AppendRemoteLog(t.Context(), of, many[:1]))
+		lines, err := b.store.Logs(t.Context(), of, store.LogMark{}, 5000)
+		require.NoError(t, err)
+		require.Len(t, lines, 2501)
+		require.Contains(t, lines[2500].Text, "the log is cut here")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,18 +75,18 @@ func TestBodyWaitsWhereItsLogIsNotStored(t *testing.T) {
 				return away
 			}}
 			line := strings.Repeat("<", 1000) // is stored with 6 bytes each
-			printed := 0
+			var printed atomic.Int32
 			go func() {
 				for range 1000 {
 					w.Print("stdout", line)
-					printed++
+					printed.Add(1)
 				}
 			}()
 			<-time.After(time.Minute) // of the bubble's clock
-			require.Less(t, printed, 2*logFullBytes/6000)
+			require.Less(t, int(printed.Load()), 2*logFullBytes/6000)
 			close(gate)
 			synctest.Wait()
-			require.Equal(t, 1000, printed, name)
+			require.EqualValues(t, 1000, printed.Load(), name)
 			require.Equal(t, away != nil, w.Close(t.Context()) != nil)
 			said, kept := "", 0
 			for _, r := range rows {
