@@ -181,4 +181,5 @@ func (r *moving) lookAtEnd() {
 			r.probe.add(runTrouble(findingEarly, r.row.ID, fmt.Sprintf("it has %s, and node %s is %s", r.row.State, name, n.State), nil))
 			break
 		}
-	}}
+	}
+}
