@@ -84,6 +84,9 @@ func blockedNode(n *store.LiveNode) *BlockedBy {
 		b.Reason, b.Message = Paused, fmt.Sprintf("queue %s is paused", n.Queue)
 	case queued && !n.Served:
 		b.Reason, b.Message = NoMatchingWorker, fmt.Sprintf("no live worker takes %s on queue %s", work(n.Kind), n.Queue)
+		if n.Routed {
+			b.Message += ", has its labels and is on its route"
+		}
 	case n.Held == "pool":
 		b.pools(n.Pools)
 	case queued:

@@ -42,6 +42,8 @@ type remotes struct {
 	wanted atomic.Bool
 	last   time.Time
 
+	// giving is held while a round takes and delivers: a poll whose wait is over lets it end first, so that nothing is taken for one that has gone.
+	giving  sync.Mutex
 	mu      sync.Mutex
 	waiting map[*receiver]bool
 
@@ -100,6 +102,8 @@ func (r *remotes) round(ctx context.Context) (time.Duration, error) {
 		return rest, nil
 	}
 	r.last = time.Now()
+	r.giving.Lock()
+	defer r.giving.Unlock()
 	groups, err := r.groups(ctx)
 	if err != nil {
 		return 0, err

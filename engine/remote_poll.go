@@ -44,6 +44,8 @@ func (r *remotes) wait(ctx context.Context, m *receiver, wait time.Duration) []s
 	case claims := <-m.got:
 		return claims
 	case <-timer.C:
+		r.giving.Lock()
+		defer r.giving.Unlock()
 	case <-ctx.Done():
 	case <-r.base.Done():
 	}
@@ -54,7 +56,7 @@ func (r *remotes) wait(ctx context.Context, m *receiver, wait time.Duration) []s
 	if gone {
 		return nil
 	}
-	return <-m.got // it was just given
+	return <-m.got // it was given just now
 }
 
 // dispatches makes what a worker is told of some attempts. One that cannot be made ready has failed, and is left out.

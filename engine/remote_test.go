@@ -167,7 +167,7 @@ func TestAWorkerPollsAndReports(t *testing.T) {
 	require.JSONEq(t, `{"got": 1}`, string(second.Inputs))
 	require.NoError(t, w.report(second, good))
 	require.Equal(t, progress.Succeeded, b.wait(run))
-	require.Equal(t, 2, b.count("SELECT count(*) FROM ax.node_runs WHERE run_id = $1 AND worker = $2 AND actor = 'worker:' || $2 AND started_at >= queued_at", run, w.Incarnation))
+	require.Equal(t, 2, b.count("SELECT count(*) FROM ax.node_runs WHERE run_id = $1 AND worker = $2 AND actor = 'worker:' || $2 AND outcome = 'succeeded' AND started_at >= queued_at", run, w.Incarnation))
 }
 
 // TestWhatIsDueTogetherTravelsTogether queues more than a worker has room for.

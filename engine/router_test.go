@@ -182,6 +182,21 @@ func TestRemoteWorkersAreRoutedToo(t *testing.T) {
 	require.Equal(t, progress.Succeeded, b.wait(run))
 }
 
+// TestWhatIsRoutedCountsInItsQueue bounds a queue in which nodes wait for a worker of some name: the newest fail.
+func TestWhatIsRoutedCountsInItsQueue(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string]Executor{"other": succeed})
+	version := b.register("workflow: w\nnodes:\n  a: {handler: x, route: {worker: absent}, on_failure: skip}\n")
+	require.NoError(t, b.store.SetQueue(t.Context(), 1, "default", new(2)))
+	runs := b.launch(version, 5, "{}")
+	b.until("the newest have failed", func() bool { return b.count("SELECT count(*) FROM ax.dead_letters WHERE error_code = 'queue_full'") == 3 })
+	require.Equal(t, 2, b.count("SELECT count(*) FROM ax.held WHERE kind = 'worker'"))
+	for _, run := range runs {
+		b.cancel(run)
+		b.wait(run)
+	}
+}
+
 // TestOnlyTheLostArcMoves takes any worker out of any ring: no key moves that was not its own. Nobody has more than its bound.
 func TestOnlyTheLostArcMoves(t *testing.T) {
 	t.Parallel()

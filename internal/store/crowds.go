@@ -20,8 +20,9 @@ type Crowd struct {
 type bounded struct {
 	namespace int64
 	name      string
-	queue     string
-	most      int
+	// queues are the queue's River name and those of its routes.
+	queues []string
+	most   int
 	// free is how many of those that wait could go at once: they do not count.
 	free int
 }
@@ -81,21 +82,22 @@ func demandsFor(lines []PoolLine, pool PoolKey) ([]string, error) {
 // CrowdedQueues finds the queues in which more nodes wait than may, with at most limit of those that are too many of each. Who waits for
 // a pool does not wait in the queue yet.
 func (s *Store) CrowdedQueues(ctx context.Context, limit int) ([]Crowd, error) {
-	rows, err := s.pool.Query(ctx, "SELECT name, 'q' || id, max_waiting FROM ax.queues WHERE max_waiting IS NOT NULL ORDER BY id")
+	rows, err := s.pool.Query(ctx, `SELECT name, 'q' || id || ARRAY(SELECT 'q' || q.id || '-' || r.id FROM ax.routes r WHERE r.queue_id = q.id), max_waiting
+		FROM ax.queues q WHERE max_waiting IS NOT NULL ORDER BY id`)
 	if err != nil {
 		return nil, fmt.Errorf("look for crowded queues: %w", err)
 	}
 	var queues []bounded
-	if err := collect(&queues, func(q *bounded) []any { return []any{&q.name, &q.queue, &q.most} })(rows); err != nil {
+	if err := collect(&queues, func(q *bounded) []any { return []any{&q.name, &q.queues, &q.most} })(rows); err != nil {
 		return nil, fmt.Errorf("look for crowded queues: %w", err)
 	}
 	var crowds []Crowd
 	for _, q := range queues {
 		beyond, err := readClaims(s.pool.Query(ctx, `SELECT id, args FROM (
-				SELECT id, args #>> '{}' AS args, created_at AS since FROM ax_river.river_job WHERE state = 'available' AND queue = $1
+				SELECT id, args #>> '{}' AS args, created_at AS since FROM ax_river.river_job WHERE state = 'available' AND queue = ANY ($1::text[])
 				UNION ALL SELECT 0, ax.job_args(run_id, node, shard, generation, attempt) #>> '{}', since FROM ax.held
-				WHERE kind IN ('worker', 'queue') AND queue = $1) w
-			ORDER BY since, id, args OFFSET $2 LIMIT $3`, q.queue, q.most, limit))
+				WHERE kind IN ('worker', 'queue') AND queue = ANY ($1::text[])) w
+			ORDER BY since, id, args OFFSET $2 LIMIT $3`, q.queues, q.most, limit))
 		if err != nil {
 			return nil, fmt.Errorf("look for crowded queues: %w", err)
 		}

@@ -37,7 +37,9 @@ type LiveNode struct {
 	Held string
 	// Queue is the queue's own name, Kind the kind of job that a worker must take.
 	Queue, Kind string
-	Worker      string
+	// Routed means that its labels or its route say which worker may take it.
+	Routed bool
+	Worker string
 	// Since is when the node came to its present place.
 	Since               time.Time
 	DueAt               *time.Time
@@ -143,7 +145,7 @@ func liveNodes(ctx context.Context, tx pgx.Tx, run RunID) ([]LiveNode, error) {
 		jobs = append(jobs, LiveNode{
 			Attempt: Attempt{Run: run, Node: h.Node, Shard: int(h.Shard), Generation: int(h.Generation), Number: int(h.Attempt)},
 			State:   progress.State(h.State), Held: h.Kind, Queue: h.QueueName, Kind: h.JobKind, Worker: text(h.Worker), Since: h.Since,
-			DueAt: h.DueAt, QueuedAt: h.QueuedAt, StartedAt: h.StartedAt, RunHeld: h.RunHeld, QueuePaused: h.QueuePaused, Served: h.Served,
+			DueAt: h.DueAt, QueuedAt: h.QueuedAt, StartedAt: h.StartedAt, Routed: BaseQueue(h.Queue) != h.Queue, RunHeld: h.RunHeld, QueuePaused: h.QueuePaused, Served: h.Served,
 		})
 		if h.Kind == string(ModePool) {
 			waiting[Demand(h.Demand)] = append(waiting[Demand(h.Demand)], len(jobs)-1)
