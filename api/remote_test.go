@@ -118,6 +118,17 @@ func TestTheWorkerProtocolOverHTTP(t *testing.T) {
 	b.proven(got.WorkerToken, http.MethodPost, ns+"/workers/py-1/poll", `{}`).problem(http.StatusGone)
 }
 
+// TestAnHTTPNodesRequestIsSignedWithTheNamespacesKey shows the key as the engine uses it.
+func TestAnHTTPNodesRequestIsSignedWithTheNamespacesKey(t *testing.T) {
+	t.Parallel()
+	b := newRemoteBed(t)
+	key := as[api.SigningKey](b.get(ns + "/signing-key").is(http.StatusOK)).Key
+	secrets, err := b.store.SigningSecrets(t.Context(), 1)
+	require.NoError(t, err)
+	require.Equal(t, engine.NamespaceKey(secrets[0]), key)
+	require.Len(t, key, 64)
+}
+
 // TestBadWordsOfWorkersAreNoFaultsOfOurs sends what no worker should.
 func TestBadWordsOfWorkersAreNoFaultsOfOurs(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ax-run/ax/engine"
 	"github.com/ax-run/ax/internal/store"
 )
 
@@ -65,6 +66,8 @@ func (a *API) workerRoutes() {
 	handle(a, op(http.MethodGet, ns+"/workers/{worker}", "get-worker", "workers"), "Show one worker, and what it runs", a.getWorker)
 	handle(a, op(http.MethodPost, ns+"/workers/{worker}/drain", "drain-worker", "workers"),
 		"Make a worker take nothing new until it starts again; what it runs goes on", a.drainWorker)
+	handle(a, needing(Admin, op(http.MethodGet, ns+"/signing-key", "get-signing-key", "workers")),
+		"Show the key that signs what http nodes send to workers", a.getSigningKey)
 }
 
 func (a *API) listWorkers(ctx context.Context, in *listWorkersInput) (*body[Page[Worker]], error) {
@@ -124,6 +127,23 @@ func (a *API) drainWorker(ctx context.Context, in *OfWorker) (*body[WorkerDetail
 		return nil, err
 	}
 	return a.getWorker(ctx, in)
+}
+
+// SigningKey is the key of the header Ax-Signature on what http nodes send; registered workers have a key of their own.
+type SigningKey struct {
+	Key string `json:"key"`
+}
+
+func (a *API) getSigningKey(ctx context.Context, in *InNamespace) (*body[SigningKey], error) {
+	namespace, err := a.namespace(ctx, in.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := a.Store.SigningSecrets(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return answerOf(SigningKey{engine.NamespaceKey(secrets[0])}, nil)
 }
 
 func workerView(w store.WorkerRow) Worker {

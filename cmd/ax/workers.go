@@ -31,7 +31,7 @@ func newWorkers(c *call) *cobra.Command {
 			"run elsewhere).",
 		RunE: needVerb,
 	}
-	cmd.AddCommand(newWorkersList(c), newWorkersShow(c), newWorkersDrain(c))
+	cmd.AddCommand(newWorkersList(c), newWorkersShow(c), newWorkersDrain(c), newWorkersKey(c))
 	return cmd
 }
 
@@ -128,6 +128,25 @@ func newWorkersDrain(c *call) *cobra.Command {
 				return err
 			}
 			return c.show(w, func() string { return fmt.Sprintf("worker %s takes nothing new; it runs %d\n", w.ID, w.Running) })
+		},
+	}
+}
+
+func newWorkersKey(c *call) *cobra.Command {
+	return &cobra.Command{
+		Use: "key", Short: "Show the key that signs what http nodes send to workers", Args: cobra.NoArgs,
+		Long: "Shows the namespace's key: with it a worker that http nodes call checks the header Ax-Signature. It takes the role admin. A worker that\n" +
+			"registers has a key of its own, its token.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := c.client()
+			if err != nil {
+				return err
+			}
+			var key api.SigningKey
+			if err := client.get(cmd.Context(), client.path("signing-key"), nil, &key); err != nil {
+				return err
+			}
+			return c.show(key, func() string { return key.Key + "\n" })
 		},
 	}
 }
