@@ -21,6 +21,7 @@ type Registered struct {
 	Version  int             `json:"version,omitempty" doc:"The version that new runs use; absent on a dry run that would make a new one."`
 	Digest   string          `json:"digest" doc:"SHA-256 of the content, in hexadecimal."`
 	Created  bool            `json:"created" doc:"Whether the content makes a new version."`
+	Restored bool            `json:"restored,omitempty" doc:"Whether the content is that of an older version, which becomes current again."`
 	DryRun   bool            `json:"dry_run,omitempty" doc:"Nothing was stored."`
 	Paused   *Pause          `json:"paused,omitempty" doc:"Present while the workflow is paused, so that its schedules start nothing."`
 	Warnings []ProblemDetail `json:"warnings" nullable:"false"`
@@ -62,6 +63,10 @@ func (a *API) register(ctx context.Context, in *registerInput) (*registerOutput,
 	if in.DryRun {
 		return registerAnswer(out, a.rehearse(ctx, in, graph, &out))
 	}
+	before, err := a.workflow(ctx, in.OfWorkflow)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
 	got, err := planner.Register(ctx, a.Store, planner.Registration{
 		Namespace: in.Namespace, Graph: graph, Actor: actor(ctx), Paused: in.Paused})
 	if err != nil {
@@ -69,6 +74,7 @@ func (a *API) register(ctx context.Context, in *registerInput) (*registerOutput,
 	}
 	out.Warnings = append(out.Warnings, definitionDetails(got.Warnings)...)
 	out.Version, out.Created, out.Upcoming = got.Version, got.Created, make([]Upcoming, len(got.Next))
+	out.Restored = !got.Created && got.Version != before.Version
 	for i, n := range got.Next {
 		zone := graph.Definition().Schedules[i].Timezone
 		if len(n.Fires) > 0 {
@@ -125,7 +131,7 @@ func (a *API) rehearse(ctx context.Context, in *registerInput, g *dag.Graph, out
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
-	out.Created, out.Version = false, known
+	out.Created, out.Version, out.Restored = false, known, known != w.Version
 	return err
 }
 

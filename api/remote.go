@@ -130,6 +130,7 @@ type pollOutput struct {
 
 type leaveInput struct {
 	OfWorker
+	Authorization string `header:"Authorization" maxLength:"1000" doc:"Bearer and a developer's token, or the worker's own."`
 	WorkerProof
 	Drain bool `query:"drain" doc:"Let what it runs end first; otherwise that is run elsewhere at once."`
 }
@@ -281,6 +282,11 @@ func (a *API) unregisterWorker(ctx context.Context, in *leaveInput) (*struct{}, 
 			return nil, err
 		}
 		return nil, a.Remotes.LeaveRemote(ctx, incarnation, !in.Drain)
+	}
+	if isWorkerToken(in.Authorization) {
+		if _, err := a.prove(ctx, in.OfWorker, WorkerProof{Authorization: in.Authorization}); err != nil {
+			return nil, err
+		}
 	}
 	row, err := a.worker(ctx, in.OfWorker)
 	if err != nil {

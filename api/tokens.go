@@ -129,6 +129,11 @@ func (t TokenBody) check(ctx context.Context, s *store.Store, now time.Time) err
 	if t.Namespaces != nil && len(t.Namespaces) == 0 {
 		return invalid("body.namespaces", "name at least one; leave it out for all")
 	}
+	if any, err := s.AnyAdmin(ctx); err != nil {
+		return err
+	} else if !any && t.Role != Admin {
+		return invalid("body.role", "the first token must be an admin's: from then on everybody needs one, and only an admin makes others")
+	}
 	for _, name := range t.Namespaces {
 		if _, err := s.Namespace(ctx, name); errors.Is(err, store.ErrNotFound) {
 			return invalid("body.namespaces", "there is no namespace %q", name)
@@ -148,6 +153,9 @@ func (t TokenBody) check(ctx context.Context, s *store.Store, now time.Time) err
 func (a *API) deleteToken(ctx context.Context, in *oneToken) (*struct{}, error) {
 	err := a.Store.DeleteToken(ctx, in.ID)
 	a.tokens.forget()
+	if errors.Is(err, store.ErrLastAdmin) {
+		err = conflict("it is the last token of an admin, and nobody could make others without it: make another one first")
+	}
 	return nil, err
 }
 

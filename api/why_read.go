@@ -186,8 +186,12 @@ func (q *inquiry) findDelay(ctx context.Context, l *whyLine) error {
 
 // follow reads what became of the moment: in the ledger of the schedule, else of what else may have started a run then.
 func (q *inquiry) follow(ctx context.Context) error {
-	if q.line != nil && q.line.fires() {
-		return q.followSlot(ctx)
+	if q.line != nil {
+		// Also an instant that it did not have then may have been made up.
+		if err := q.followSlot(ctx); err != nil || q.line.fires() || q.slot.Fill != nil {
+			return err
+		}
+		q.slot, q.run = store.Slot{}, nil
 	}
 	for _, look := range []func(context.Context) error{q.lookAtUpstream, q.lookAtDelayed, q.lookAtRuns} {
 		if err := look(ctx); err != nil {

@@ -48,6 +48,9 @@ func (f *whyFacts) specEvidence() Evidence {
 func (f *whyFacts) lineStep() finding {
 	o, code, at := &f.line.outlook, f.workflow.Code, f.clock.at(f.line.outlook.At)
 	head := fmt.Sprintf("%s was not planned at %s: ", code, f.clock.at(f.clock.base))
+	if f.slot.Fill != nil && f.run != nil && o.Standing != planner.Expected && o.Standing != planner.OffCalendar {
+		return fine(Planned, fmt.Sprintf("it did not have that time then; by now it has a run, which was made up: %s", reading(o.Spec)))
+	}
 	switch o.Standing {
 	case planner.Expected:
 		return f.planned()

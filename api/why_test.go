@@ -244,6 +244,13 @@ var fireCauses = []cause{
 		n.fire(slotText, store.Fire{Result: store.Fired, Run: 1 << 20})
 		return n.ask(question)
 	}},
+	{"before the schedule, and made up, by its time", func(b *bed, code string) api.Why {
+		n := newNight(b, code, everyNight)
+		id := n.run("2025-11-10T09:00:00+01:00", progress.Succeeded)
+		n.fire("2025-11-10T09:00:00+01:00", store.Fire{At: instant(b, "2023-11-10T02:30:00+01:00"), Kind: store.FillKind, Result: store.Fired, Run: id, Reason: "backfill"})
+		b.exec("UPDATE ax.runs SET trigger = 'backfill', scheduled_at = '2023-11-10T02:30:00+01:00' WHERE id = $1", id)
+		return n.ask("2023-11-10T02:30")
+	}},
 }
 
 // causes of a start that no schedule makes (S4, S12).

@@ -158,6 +158,10 @@ func (c *call) appliedText(done []applied) string {
 
 func changeCell(r *api.Registered) cell {
 	switch {
+	case r.Restored && r.DryRun:
+		return cell{"would be current again", yellow}
+	case r.Restored:
+		return cell{"current again", yellow}
 	case !r.Created:
 		return cell{"unchanged", faint}
 	case r.DryRun:

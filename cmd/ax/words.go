@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ax-run/ax/dag"
 	"github.com/ax-run/ax/internal/cron"
 )
 
@@ -101,9 +102,13 @@ func (c *call) instant(flag, text string) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at, nil
 	}
-	d, err := time.ParseDuration(text)
+	span, back := strings.CutPrefix(text, "-")
+	d, err := dag.ParseDuration(span)
 	if err != nil {
-		return time.Time{}, failure(exitUsage, "--%s %q is no instant: write 2026-11-30T02:30:00+08:00, or a time from now such as -2h", flag, text)
+		return time.Time{}, failure(exitUsage, "--%s %q is no instant: write 2026-11-30T02:30:00+08:00, or a time from now such as -2h or 7d", flag, text)
 	}
-	return c.now().Add(d), nil
+	if back {
+		d = -d
+	}
+	return c.now().Add(time.Duration(d)), nil
 }

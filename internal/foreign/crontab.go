@@ -16,6 +16,8 @@ type crontab struct {
 	*maker
 	env     map[string]string
 	comment string
+	// unzoned is set once a job has no zone.
+	unzoned bool
 }
 
 var (
@@ -35,6 +37,9 @@ func ReadCrontab(data []byte, opt Options) (Result, error) {
 	}
 	if len(c.result.Workflows) > 0 {
 		c.note("every job", "cron starts a job though its last run goes on; in ax the next run waits for it: where they may overlap, raise concurrency.max_runs")
+	}
+	if c.unzoned {
+		c.note("every job", "its times are those of the machine that cron runs on: name its zone with --timezone, else they are read in the server's default zone")
 	}
 	if to := c.env["MAILTO"]; to != "" {
 		c.note("MAILTO", "cron mails what jobs print to %s; ax keeps it in the log of each attempt: see alerts for being told", to)
@@ -93,6 +98,7 @@ func (c *crontab) job(where, text string) error {
 	d := c.add(where, programOf(command))
 	d.def().Title = c.comment
 	c.comment = ""
+	c.unzoned = c.unzoned || c.zone() == ""
 	d.schedule("", dag.Schedule{Cron: when, Timezone: c.zone(), Late: dag.Late{Catchup: dag.CatchupNone}})
 	if user != "" {
 		d.note("cron runs it as user %s; ax runs it as the user of the worker", user)
@@ -129,7 +135,8 @@ func (c *crontab) node(line string) *dag.Node {
 	if input != nil {
 		command += " <<'AX_STDIN'\n" + strings.TrimSuffix(*input, "\n") + "\nAX_STDIN"
 	}
-	n := &dag.Node{Work: dag.Work{Command: &dag.Command{Run: []string{shell, "-c", literal(command)}, Env: env}}}
+	// cron starts every job in its user's home.
+	n := &dag.Node{Work: dag.Work{Command: &dag.Command{Run: []string{shell, "-c", "cd || exit\n" + literal(command)}, Env: env}}}
 	n.Timeout, n.Retry = longest, attempts(1)
 	return n
 }

@@ -75,10 +75,31 @@ func (s *Store) Tokens(ctx context.Context, before int64, limit int) ([]Token, e
 	return mapRows(rows, func(r db.ListTokensRow) (Token, error) { return Token(r), nil })
 }
 
-// DeleteToken makes a token invalid for good; ErrNotFound if there is none.
+// ErrLastAdmin says that a token is the only one of an admin.
+var ErrLastAdmin = errors.New("it is the last token of an admin")
+
+// DeleteToken makes a token invalid for good; ErrNotFound if there is none, ErrLastAdmin if nobody could make tokens after that.
 func (s *Store) DeleteToken(ctx context.Context, id int64) error {
-	_, err := db.New(s.pool).DeleteToken(ctx, id)
+	n, err := db.New(s.pool).DeleteToken(ctx, id)
+	if err == nil && n == 0 {
+		var there bool
+		if there, err = db.New(s.pool).HasToken(ctx, id); err == nil {
+			err = pgx.ErrNoRows
+			if there {
+				return ErrLastAdmin
+			}
+		}
+	}
 	return found(err, "token %d", id)
+}
+
+// AnyAdmin reports whether there is a token of an admin.
+func (s *Store) AnyAdmin(ctx context.Context) (bool, error) {
+	is, err := db.New(s.pool).AnyAdmin(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for an admin's token: %w", err)
+	}
+	return is, nil
 }
 
 // NamespaceRow is one namespace.

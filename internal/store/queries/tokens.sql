@@ -19,8 +19,16 @@ SELECT EXISTS (SELECT FROM ax.tokens);
 SELECT id, name, prefix, role, namespaces, created_at, created_by, expires_at, last_used_at FROM ax.tokens
 WHERE id < @before ORDER BY id DESC LIMIT @most;
 
--- name: DeleteToken :one
-DELETE FROM ax.tokens WHERE id = @id RETURNING name;
+-- name: DeleteToken :execrows
+-- The last token of an admin stays while there are others, and then too: with it the server would be shut to everybody, or open.
+DELETE FROM ax.tokens t WHERE t.id = @id AND (t.role <> 'admin' OR EXISTS (
+    SELECT FROM ax.tokens o WHERE o.id <> t.id AND o.role = 'admin' AND (o.expires_at IS NULL OR o.expires_at > now())));
+
+-- name: HasToken :one
+SELECT EXISTS (SELECT FROM ax.tokens WHERE id = @id);
+
+-- name: AnyAdmin :one
+SELECT EXISTS (SELECT FROM ax.tokens WHERE role = 'admin');
 
 -- name: ListNamespaces :many
 SELECT id, name, created_at FROM ax.namespaces WHERE name > @after ORDER BY name LIMIT @most;

@@ -52,6 +52,17 @@ func (q *Queries) AddToken(ctx context.Context, arg AddTokenParams) (int64, erro
 	return id, err
 }
 
+const anyAdmin = `-- name: AnyAdmin :one
+SELECT EXISTS (SELECT FROM ax.tokens WHERE role = 'admin')
+`
+
+func (q *Queries) AnyAdmin(ctx context.Context) (bool, error) {
+	row := q.db.QueryRow(ctx, anyAdmin)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const anyToken = `-- name: AnyToken :one
 SELECT EXISTS (SELECT FROM ax.tokens)
 `
@@ -63,15 +74,29 @@ func (q *Queries) AnyToken(ctx context.Context) (bool, error) {
 	return exists, err
 }
 
-const deleteToken = `-- name: DeleteToken :one
-DELETE FROM ax.tokens WHERE id = $1 RETURNING name
+const deleteToken = `-- name: DeleteToken :execrows
+DELETE FROM ax.tokens t WHERE t.id = $1 AND (t.role <> 'admin' OR EXISTS (
+    SELECT FROM ax.tokens o WHERE o.id <> t.id AND o.role = 'admin' AND (o.expires_at IS NULL OR o.expires_at > now())))
 `
 
-func (q *Queries) DeleteToken(ctx context.Context, id int64) (string, error) {
-	row := q.db.QueryRow(ctx, deleteToken, id)
-	var name string
-	err := row.Scan(&name)
-	return name, err
+// The last token of an admin stays while there are others, and then too: with it the server would be shut to everybody, or open.
+func (q *Queries) DeleteToken(ctx context.Context, id int64) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteToken, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const hasToken = `-- name: HasToken :one
+SELECT EXISTS (SELECT FROM ax.tokens WHERE id = $1)
+`
+
+func (q *Queries) HasToken(ctx context.Context, id int64) (bool, error) {
+	row := q.db.QueryRow(ctx, hasToken, id)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
 }
 
 const listNamespaces = `-- name: ListNamespaces :many
