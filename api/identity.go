@@ -66,12 +66,6 @@ const (
 	ownKey = "own"
 )
 
-// leaveKey is where an operation says that a worker may call it too, with its own token, which its handler proves.
-const leaveKey = "workers too"
-
-// isWorkerToken reports whether a header brings what a worker was given when it registered.
-func isWorkerToken(header string) bool { return strings.HasPrefix(header, "Bearer axw_") }
-
 // needing makes an operation take a role.
 func needing(role Role, o huma.Operation) huma.Operation {
 	return told(o, roleKey, role)

@@ -283,11 +283,6 @@ func (a *API) unregisterWorker(ctx context.Context, in *leaveInput) (*struct{}, 
 		}
 		return nil, a.Remotes.LeaveRemote(ctx, incarnation, !in.Drain)
 	}
-	if isWorkerToken(in.Authorization) {
-		if _, err := a.prove(ctx, in.OfWorker, WorkerProof{Authorization: in.Authorization}); err != nil {
-			return nil, err
-		}
-	}
 	row, err := a.worker(ctx, in.OfWorker)
 	if err != nil {
 		return nil, err

@@ -189,7 +189,9 @@ func TestWhatIsRoutedCountsInItsQueue(t *testing.T) {
 	version := b.register("workflow: w\nnodes:\n  a: {handler: x, route: {worker: absent}, on_failure: skip}\n")
 	require.NoError(t, b.store.SetQueue(t.Context(), 1, "default", new(2)))
 	runs := b.launch(version, 5, "{}")
-	b.until("the newest have failed", func() bool { return b.count("SELECT count(*) FROM ax.dead_letters WHERE error_code = 'queue_full'") == 3 })
+	b.until("the newest have failed", func() bool {
+		return b.count("SELECT count(*) FROM ax.dead_letters WHERE error_code = 'queue_full'") == 3
+	})
 	require.Equal(t, 2, b.count("SELECT count(*) FROM ax.held WHERE kind = 'worker'"))
 	for _, run := range runs {
 		b.cancel(run)
