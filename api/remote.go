@@ -130,7 +130,6 @@ type pollOutput struct {
 
 type leaveInput struct {
 	OfWorker
-	Authorization string `header:"Authorization" maxLength:"1000" doc:"Bearer and a developer's token, or the worker's own."`
 	WorkerProof
 	Drain bool `query:"drain" doc:"Let what it runs end first; otherwise that is run elsewhere at once."`
 }
