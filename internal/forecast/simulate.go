@@ -10,9 +10,30 @@ import (
 // come from.
 func Simulate(w World) Result {
 	usual, dragging := newHouse(&w, func(n *Node) time.Duration { return n.Typical }), newHouse(&w, func(n *Node) time.Duration { return n.Slow })
-	usual.run()
-	dragging.run()
+	if usual.certain() > w.MaxSteps {
+		return Result{Full: true}
+	}
+	for _, h := range []*house{usual, dragging} {
+		if h.run(); h.full {
+			return Result{Full: true}
+		}
+	}
 	return tell(&w, usual, dragging)
+}
+
+// certain is how many steps there will be at the least: those of all runs that nothing refuses.
+func (h *house) certain() (steps int) {
+	for i := range h.world.Fires {
+		f := &h.world.Fires[i]
+		w := &h.world.Workflows[f.Workflow]
+		if steps++; w.MaxRuns == 0 || w.Overflow == Queue && w.MaxQueued >= len(h.world.Fires) {
+			steps += h.plans[f.Workflow].steps
+		}
+		if steps > h.world.MaxSteps {
+			break
+		}
+	}
+	return steps
 }
 
 // house is a world while it is simulated. All instants are distances from the World's From.
@@ -118,9 +139,9 @@ func (h *house) plan(w *Workflow) plan {
 	return p
 }
 
-// run lets everything happen until nothing does any more.
+// run lets everything happen until nothing does any more, or it is too much.
 func (h *house) run() {
-	for h.events.len() > 0 {
+	for h.events.len() > 0 && !h.full {
 		h.step()
 	}
 	h.record.close(h)

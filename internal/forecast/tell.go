@@ -21,7 +21,7 @@ func tell(w *World, usual, dragging *house) Result {
 			late[r.key()] = r.Finished
 		}
 	}
-	out := Result{Collisions: usual.record.found, Full: usual.full || dragging.full}
+	out := Result{Collisions: usual.record.found}
 	for i := range usual.record.tracks {
 		out.Loads = append(out.Loads, usual.record.tracks[i].Load)
 	}
