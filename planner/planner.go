@@ -87,6 +87,7 @@ func New(c Config) *Planner {
 	p.completions, p.backfills = p.loop("planner's completions", p.consume), p.loop("planner's backfills", p.feedBackfills)
 	listener := service.NewLoop(service.LoopConfig{Name: "planner's listener", Round: p.listen, Logger: c.Logger})
 	members := []service.Member{
+		{Name: "planner's pool", Service: p.pool(c.Store)},
 		{Name: "planner", Service: p.fires},
 		{Name: "planner's delayed runs", Service: p.delayed},
 		{Name: "planner's completions", Service: p.completions},
@@ -100,6 +101,26 @@ func New(c Config) *Planner {
 	}
 	p.Group = service.NewGroup(members...)
 	return p
+}
+
+// pool gives the planner connections of its own: on the caller's, statements would be planned again at each fire.
+func (p *Planner) pool(callers *store.Store) service.Service {
+	return service.Funcs{
+		OnStart: func(ctx context.Context) error {
+			tuned, err := callers.Tuned(ctx)
+			if err == nil {
+				p.store = tuned
+			}
+			return err
+		},
+		OnStop: func(context.Context) error {
+			if p.store != callers {
+				p.store.Pool().Close()
+				p.store = callers
+			}
+			return nil
+		},
+	}
 }
 
 // loop makes a loop of a look that returns how long to sleep.

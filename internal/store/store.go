@@ -44,6 +44,15 @@ func Open(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 // machine that is paused there would keep its locks, and what they are on from everybody else, for as long as it is paused.
 var impatient = pgx.TxOptions{BeginQuery: "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10s'"}
 
+// Tuned returns a Store on a pool of its own to the same database, tuned as Open says; the caller closes that pool.
+func (s *Store) Tuned(ctx context.Context) (*Store, error) {
+	pool, err := Open(ctx, s.pool.Config())
+	if err != nil {
+		return nil, err
+	}
+	return New(pool), nil
+}
+
 // InTx runs f in one transaction, which commits when f returns nil. F must not wait for anything but the database: after ten seconds between two
 // statements the transaction is over, and its error is Transient.
 func (s *Store) InTx(ctx context.Context, f func(tx pgx.Tx) error) error {
