@@ -29,7 +29,7 @@ nodes:
   a: {handler: write}
   b: {handler: write, needs: [a]}
   c: {handler: write, needs: [a]}
-  d: {handler: write, needs: [b, c]}
+  d: {handler: write, needs: [a, b, c]}
   e: {handler: flaky, needs: [d], retry: {backoff: fixed, delay: 0s}}
   f: {handler: broken, needs: [e], on_failure: skip}
   g: {handler: write, needs: [f], pool: narrow}
