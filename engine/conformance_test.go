@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +52,11 @@ func TestPathsWriteTheSameRowsForMixedRuns(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		general, mixed := c.both(drawGraph(t, options))
-		require.Equal(t, c.rows(general), c.rows(mixed))
+		want, got := c.rows(general), c.rows(mixed)
+		if !slices.Equal(want, got) { // rapid forgets the message of what it cannot repeat
+			c.Logf("the general path wrote\n%s\nand the other\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
+		}
+		require.Equal(t, want, got)
 	})
 }
 

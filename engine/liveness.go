@@ -57,7 +57,7 @@ func (i *incarnation) takeNothing() {
 // sweepLoop keeps what this process holds and what the database says it holds the same, serves new queues, and
 // looks what waits.
 func (i *incarnation) sweepLoop() service.Service {
-	suspects := make(map[int64]bool)
+	suspects := newSuspects(i.engine.timings)
 	round := i.engine.patiently("the worker's attempts", func(ctx context.Context) (time.Duration, error) {
 		return i.engine.timings.Look, i.sweep(ctx, suspects)
 	})
@@ -66,13 +66,15 @@ func (i *incarnation) sweepLoop() service.Service {
 	return loop
 }
 
-func (i *incarnation) sweep(ctx context.Context, suspects map[int64]bool) error {
+func (i *incarnation) sweep(ctx context.Context, suspects *suspects) error {
 	known := i.running.snapshot()
 	listed, err := i.store().RunningJobs(ctx, i.id)
 	if err != nil {
 		return err
 	}
-	i.reissue(ctx, i.running.reconcile(listed, known), suspects)
+	for _, c := range suspects.look(i.running.reconcile(listed, known)) {
+		i.engine.lose(ctx, c)
+	}
 	if err := i.serveNewQueues(ctx); err != nil {
 		return err
 	}
@@ -86,21 +88,30 @@ func (i *incarnation) sweep(ctx context.Context, suspects map[int64]bool) error 
 	return nil
 }
 
-// reissue ends as lost what the database says this process holds but which it does not know: the answer to a fetch or a
-// commit was lost. One look is not enough, for a job may just be on its way in.
-func (i *incarnation) reissue(ctx context.Context, orphans []store.Claim, suspects map[int64]bool) {
-	now := make(map[int64]bool, len(orphans))
+// suspects are jobs that the database says this process holds but which it does not know: the answer to a fetch or a commit was lost, or the
+// job is just on its way in. A starved process may take long over that, so a job counts as lost only after as many looks in a row as a lease is
+// long: a process that stands still does not look.
+type suspects struct {
+	enough int
+	seen   map[int64]int
+}
+
+func newSuspects(t Timings) *suspects {
+	return &suspects{enough: max(2, int(t.lease()/t.Look)), seen: make(map[int64]int)}
+}
+
+// look notes who is unknown now, and returns who has been so for long enough.
+func (s *suspects) look(orphans []store.Claim) (lost []store.Claim) {
+	now := make(map[int64]int, len(orphans))
 	for _, c := range orphans {
-		if suspects[c.Job.ID] {
-			i.engine.lose(ctx, c)
-			continue
+		if n := s.seen[c.Job.ID] + 1; n < s.enough {
+			now[c.Job.ID] = n
+		} else {
+			lost = append(lost, c)
 		}
-		now[c.Job.ID] = true
 	}
-	clear(suspects)
-	for id := range now {
-		suspects[id] = true
-	}
+	s.seen = now
+	return lost
 }
 
 func (i *incarnation) serveNewQueues(ctx context.Context) error {

@@ -40,6 +40,9 @@ func TestEngineFollowsTheReference(t *testing.T) {
 		}
 		all.Wait()
 		for _, s := range stories {
+			if s.err != nil { // rapid forgets the message of what it cannot repeat
+				b.Logf("%v\n%s\n%+v", s.err, s.shape.Graph.Canonical(), s.acts)
+			}
 			require.NoError(t, s.err, "%s\n%+v", s.shape.Graph.Canonical(), s.acts)
 		}
 		b.clear(t)
