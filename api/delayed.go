@@ -103,7 +103,7 @@ func (a *API) delay(ctx context.Context, in *triggerInput, w store.WorkflowRow, 
 		if err != nil {
 			return err
 		}
-		return a.noteKey(ctx, tx, runPath(in.Namespace, ids[0].String()))
+		return a.noteKey(ctx, tx, http.StatusAccepted, runPath(in.Namespace, ids[0].String()))
 	})
 	if err != nil {
 		return nil, err

@@ -120,6 +120,12 @@ func (a *API) again(timed context.Context, ctx huma.Context, key store.Key, requ
 	case use.Status == 0:
 		return conflict("the server died in the first call with this key: look whether it was carried out, and take a new key if it was not")
 	}
+	a.repeat(ctx, use)
+	return nil
+}
+
+// repeat answers as the first call was answered.
+func (a *API) repeat(ctx huma.Context, use store.KeyUse) {
 	ctx.SetHeader(replayHeader, "true")
 	if use.Location != "" {
 		ctx.SetHeader("Location", use.Location)
@@ -131,25 +137,24 @@ func (a *API) again(timed context.Context, ctx huma.Context, key store.Key, requ
 	if _, err := ctx.BodyWriter().Write(use.Answer); err != nil {
 		a.log.Debug("the client went before the answer", slog.Any("error", err))
 	}
-	return nil
 }
 
-// locate answers with what the first call made, where its own answer was lost with its server.
+// locate answers with what the first call made, as its own answer said or would have: that is still on its way, or was lost with its server.
 func (a *API) locate(ctx huma.Context, use store.KeyUse) *Problem {
-	r, w := humago.Unwrap(ctx)
-	get := r.Clone(ctx.Context())
-	get.Method, get.Body, get.ContentLength = http.MethodGet, http.NoBody, 0
-	get.URL.Path, get.URL.RawPath, get.URL.RawQuery = use.Location, "", ""
-	w.Header().Set(replayHeader, "true")
-	w.Header().Set("Location", use.Location)
-	a.mux.ServeHTTP(w, get)
+	r, _ := humago.Unwrap(ctx)
+	shown, status := a.look(r.WithContext(ctx.Context()), use.Location)
+	if status != http.StatusOK {
+		return conflict("what the first call with this key made is not there any more: %s", use.Location)
+	}
+	use.Status, use.ContentType, use.Answer = use.Located, "application/json", shown
+	a.repeat(ctx, use)
 	return nil
 }
 
 // noteKey notes in the transaction that makes something where that is, if it was asked for with a key.
-func (a *API) noteKey(ctx context.Context, tx pgx.Tx, location string) error {
+func (a *API) noteKey(ctx context.Context, tx pgx.Tx, status int, location string) error {
 	if key, ok := ctx.Value(keyContext{}).(store.Key); ok {
-		return a.Store.LocateKey(ctx, tx, key, location)
+		return a.Store.LocateKey(ctx, tx, key, store.KeyUse{Location: location, Located: status})
 	}
 	return nil
 }

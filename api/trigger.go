@@ -186,7 +186,7 @@ func (a *API) launch(ctx context.Context, in OfWorkflow, w store.WorkflowRow, t 
 			err = launched.Err
 		}
 		if err == nil && launched.Refused == "" {
-			err = a.noteKey(ctx, tx, runPath(in.Namespace, launched.Run.String()))
+			err = a.noteKey(ctx, tx, http.StatusCreated, runPath(in.Namespace, launched.Run.String()))
 		}
 		return err
 	})

@@ -106,12 +106,11 @@ func TestPausedQueueGivesBackWhatItHas(t *testing.T) {
 			b.count("SELECT count(*) FROM ax_river.river_job WHERE state = 'available'") == 5
 	})
 	require.NoError(t, b.store.PauseQueue(t.Context(), 1, "default", "user:test", "too much"))
-	// An engine that does not know it yet may let in others once there are slots; it takes them back when it does.
-	b.until("all know", func() bool { return len(b.engine.lanes.now().paused) == 1 && len(e.lanes.now().paused) == 1 })
 	b.until("what was queued is held, without slots", func() bool {
 		used, waiting := b.use(erp)
 		return used == 2 && waiting == 3 && b.count("SELECT count(*) FROM ax.held WHERE kind = 'queue'") == 3
 	})
+	b.until("all know", func() bool { return len(b.engine.lanes.now().paused) == 1 && len(e.lanes.now().paused) == 1 })
 	close(gate.open)
 	b.until("what ran has ended, what follows is held", func() bool {
 		used, _ := b.use(erp)

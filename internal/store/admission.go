@@ -110,7 +110,8 @@ type Admission struct {
 	Waiting map[Attempt]bool
 }
 
-// LockAdmission locks the runs of some waiters and their pools, in this order, and reads both again.
+// LockAdmission locks the runs of some waiters, the queues they would go to and their pools, in this order, and reads them again. Who pauses a
+// queue waits for that: whatever is let in before is there to be taken back, and nothing is let in after.
 func (s *Store) LockAdmission(ctx context.Context, tx pgx.Tx, waiters []PoolWaiter, keys []PoolKey) (Admission, error) {
 	var a Admission
 	var runs []int64
@@ -120,12 +121,16 @@ func (s *Store) LockAdmission(ctx context.Context, tx pgx.Tx, waiters []PoolWait
 	b.Queue(`SELECT r.id FROM ax.runs r WHERE r.id = ANY ($1::bigint[]) AND r.state = 'running' AND r.held_at IS NULL ORDER BY r.id FOR SHARE`,
 		column(waiters, func(w *PoolWaiter) int64 { return int64(w.Attempt.Run) })).
 		Query(collect(&runs, func(id *int64) []any { return []any{id} }))
+	b.Queue(`SELECT q.id FROM ax.queues q WHERE q.id IN (
+			SELECT substring(split_part(h.queue, '-', 1) FROM 2)::bigint FROM ax.held h WHERE h.run_id = ANY ($1::bigint[]) AND h.kind = 'pool')
+		ORDER BY q.id FOR SHARE`, column(waiters, func(w *PoolWaiter) int64 { return int64(w.Attempt.Run) }))
 	b.Queue(`SELECT p.namespace_id, p.name FROM unnest($1::bigint[], $2::text[]) k (namespace_id, name) JOIN ax.pools p USING (namespace_id, name)
 		ORDER BY p.namespace_id, p.name FOR NO KEY UPDATE OF p SKIP LOCKED`, keyArgs(keys)...).
 		Query(collect(&locked, func(k *PoolKey) []any { return []any{&k.Namespace, &k.Name} }))
 	queuePoolStates(b, keys, &a.Pools, &a.Now)
 	b.Queue(`SELECT t.* FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::int[]) t (run_id, node, shard, generation, attempt)
-		JOIN ax.held h USING (run_id, node, shard, generation, attempt) WHERE h.kind = 'pool'`,
+		JOIN ax.held h USING (run_id, node, shard, generation, attempt) WHERE h.kind = 'pool'
+			AND NOT EXISTS (SELECT FROM ax.queues q WHERE q.paused_at IS NOT NULL AND 'q' || q.id = split_part(h.queue, '-', 1))`,
 		attemptNumbers(waiters, func(w *PoolWaiter) *Attempt { return &w.Attempt })...).
 		Query(collect(&waiting, func(a *Attempt) []any { return []any{&a.Run, &a.Node, &a.Shard, &a.Generation, &a.Number} }))
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {

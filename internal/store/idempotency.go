@@ -22,8 +22,9 @@ type KeyUse struct {
 	Age time.Duration
 	// Status is 0 while it goes on, and for good if its server died in it.
 	Status int
-	// Location is where what it made is; "" when that is not known.
+	// Location is where what it made is, and Located the status of the answer that says so; "" and 0 when that is not known.
 	Location    string
+	Located     int
 	ContentType string
 	Answer      []byte
 }
@@ -50,12 +51,15 @@ func (s *Store) UsedKey(ctx context.Context, k Key) (KeyUse, error) {
 	if r.Status != nil {
 		use.Status = int(*r.Status)
 	}
+	if r.LocatedStatus != nil {
+		use.Located = int(*r.LocatedStatus)
+	}
 	return use, nil
 }
 
-// LocateKey notes in tx where what was asked for with a key is, once tx commits.
-func (s *Store) LocateKey(ctx context.Context, tx pgx.Tx, k Key, location string) error {
-	if err := db.New(tx).LocateKey(ctx, db.LocateKeyParams{Actor: k.Actor, Key: k.Key, Location: location}); err != nil {
+// LocateKey notes in tx where what was asked for with a key is once tx commits, and with which status that is answered.
+func (s *Store) LocateKey(ctx context.Context, tx pgx.Tx, k Key, use KeyUse) error {
+	if err := db.New(tx).LocateKey(ctx, db.LocateKeyParams{Actor: k.Actor, Key: k.Key, Location: use.Location, Status: int16(use.Located)}); err != nil {
 		return fmt.Errorf("note the place for the idempotency key: %w", err)
 	}
 	return nil

@@ -43,7 +43,7 @@ WITH over AS (
         ORDER BY o.created_at LIMIT 20 FOR UPDATE SKIP LOCKED)
 )
 INSERT INTO ax.idempotency_keys AS k (actor, key, request) VALUES ($1, $2, $3)
-ON CONFLICT (actor, key) DO UPDATE SET request = excluded.request, created_at = now(), status = NULL, location = NULL, content_type = NULL, answer = NULL
+ON CONFLICT (actor, key) DO UPDATE SET request = excluded.request, created_at = now(), status = NULL, location = NULL, located_status = NULL, content_type = NULL, answer = NULL
 WHERE k.created_at < now() - interval '1 day'
 RETURNING true
 `
@@ -63,17 +63,23 @@ func (q *Queries) ClaimKey(ctx context.Context, arg ClaimKeyParams) (bool, error
 }
 
 const locateKey = `-- name: LocateKey :exec
-UPDATE ax.idempotency_keys SET location = $1::text WHERE actor = $2 AND key = $3
+UPDATE ax.idempotency_keys SET location = $1::text, located_status = $2::smallint WHERE actor = $3 AND key = $4
 `
 
 type LocateKeyParams struct {
 	Location string
+	Status   int16
 	Actor    string
 	Key      string
 }
 
 func (q *Queries) LocateKey(ctx context.Context, arg LocateKeyParams) error {
-	_, err := q.db.Exec(ctx, locateKey, arg.Location, arg.Actor, arg.Key)
+	_, err := q.db.Exec(ctx, locateKey,
+		arg.Location,
+		arg.Status,
+		arg.Actor,
+		arg.Key,
+	)
 	return err
 }
 
@@ -92,7 +98,7 @@ func (q *Queries) ReleaseKey(ctx context.Context, arg ReleaseKeyParams) error {
 }
 
 const usedKey = `-- name: UsedKey :one
-SELECT request, created_at, status, location, content_type, answer, now()::timestamptz AS now FROM ax.idempotency_keys WHERE actor = $1 AND key = $2
+SELECT request, created_at, status, location, located_status, content_type, answer, now()::timestamptz AS now FROM ax.idempotency_keys WHERE actor = $1 AND key = $2
 `
 
 type UsedKeyParams struct {
@@ -101,13 +107,14 @@ type UsedKeyParams struct {
 }
 
 type UsedKeyRow struct {
-	Request     []byte
-	CreatedAt   time.Time
-	Status      *int16
-	Location    *string
-	ContentType *string
-	Answer      []byte
-	Now         time.Time
+	Request       []byte
+	CreatedAt     time.Time
+	Status        *int16
+	Location      *string
+	LocatedStatus *int16
+	ContentType   *string
+	Answer        []byte
+	Now           time.Time
 }
 
 func (q *Queries) UsedKey(ctx context.Context, arg UsedKeyParams) (UsedKeyRow, error) {
@@ -118,6 +125,7 @@ func (q *Queries) UsedKey(ctx context.Context, arg UsedKeyParams) (UsedKeyRow, e
 		&i.CreatedAt,
 		&i.Status,
 		&i.Location,
+		&i.LocatedStatus,
 		&i.ContentType,
 		&i.Answer,
 		&i.Now,
